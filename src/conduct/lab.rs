@@ -1,0 +1,46 @@
+//! The one trait between the spine and the world.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::model::job::{JobReport, JobSpec};
+
+/// A job of this session, unique over all hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct JobId(pub u64);
+
+/// Something that happened on a host by itself.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LabEvent {
+    /// A job that speaks events printed one.
+    Said { job: JobId, event: Value },
+    /// A job and all it started are gone.
+    Ended { job: JobId, report: Box<JobReport> },
+    /// A host no longer answers; its jobs are ended there by its own lease.
+    Lost { host: String, why: String },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LabError {
+    #[error("host {host} is lost: {why}")]
+    Lost { host: String, why: String },
+    #[error("host {host} refused: {why}")]
+    Refused { host: String, why: String },
+}
+
+/// Hosts that run jobs. A stand-in without clock or network implements it in tests.
+pub trait Lab {
+    /// Starts a job and returns when its agent has taken it; its end comes as an event.
+    fn start(&mut self, host: &str, spec: JobSpec) -> Result<JobId, LabError>;
+    /// One line for the standard input of a job that was started with a pipe.
+    fn tell(&mut self, job: JobId, line: &str) -> Result<(), LabError>;
+    /// Asks for the end of a job's whole tree; `Ended` follows.
+    fn stop(&mut self, job: JobId) -> Result<(), LabError>;
+    /// The next event of any host, or None when `wait` has passed.
+    fn next(&mut self, wait: Duration) -> Option<LabEvent>;
+    /// The first `most` kept bytes of an ended job's (standard output, standard error).
+    fn heads(&mut self, job: JobId, most: usize) -> Result<(Vec<u8>, Vec<u8>), LabError>;
+    /// Drops what the host keeps of an ended job.
+    fn forget(&mut self, job: JobId);
+}

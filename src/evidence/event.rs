@@ -1,0 +1,168 @@
+//! The events of a journal. They are the truth of a record; everything else is derived from them.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use crate::model::arm::ArmKind;
+use crate::model::cell::{CellId, RunKey};
+use crate::model::facts::Facts;
+use crate::model::job::JobReport;
+use crate::model::outcome::{Fate, RunOutcome};
+use crate::model::proof::Proof;
+use crate::model::response::Response;
+
+/// Version of the journal's shape; a reader refuses a newer one.
+pub const VERSION: u32 = 1;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// First event of a record.
+    Opened(Box<Opening>),
+    /// A command began to work on this record; every later event belongs to it.
+    Session(Session),
+    Host(HostNote),
+    /// What became of a planned cell; a later one for the same cell replaces an earlier one.
+    Cell(CellNote),
+    /// Untimed proof of a cell, accepted or not.
+    Proof(ProofNote),
+    /// A block began; `order` is the order its cells run in.
+    Block(BlockNote),
+    RunBegan { run: RunKey, position: u32 },
+    RunEnded(Box<RunNote>),
+    /// The session came to its end by itself.
+    Closed { complete: bool, reason: Option<String> },
+}
+
+/// What was asked, complete enough to judge the record without the campaign file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Opening {
+    pub record: String,
+    pub campaign: String,
+    pub question: Option<String>,
+    pub hypothesis: Option<String>,
+    pub pilot: bool,
+    pub workload: String,
+    pub responses: Vec<Response>,
+    pub variables: IndexMap<String, Vec<String>>,
+    pub arms: Vec<ArmNote>,
+    pub accept: Vec<String>,
+    pub blocks: u32,
+    pub order: String,
+    pub seed: u64,
+    pub timeout_ms: u64,
+    pub planned_cells: u64,
+    pub planned_runs: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ArmNote {
+    pub kind: ArmKind,
+    pub name: String,
+    pub changes: IndexMap<String, String>,
+    pub because: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Session {
+    pub kind: SessionKind,
+    pub command: Vec<String>,
+    pub version: String,
+    /// Digest of the fieldtrial binary that conducts and that is the agent.
+    pub tool_sha256: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionKind {
+    Run,
+    Resume,
+    Rerun,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostNote {
+    pub host: String,
+    pub transport: String,
+    pub isolation: String,
+    pub lease: u64,
+    pub facts: Facts,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellNote {
+    pub cell: CellId,
+    pub arm: String,
+    pub kind: ArmKind,
+    pub levels: IndexMap<String, String>,
+    pub fate: Fate,
+    /// Stage that decided against it: `rule`, `host`, `proof`; None while live.
+    pub stage: Option<String>,
+    pub reason: Option<String>,
+    /// The difference or fact itself, line by line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProofNote {
+    pub cell: CellId,
+    pub proof: Proof,
+    pub accepted: bool,
+    pub roles: Vec<RoleNote>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BlockNote {
+    pub block: u32,
+    /// None for a planned block; the cell asked for in a rerun.
+    pub rerun_of: Option<CellId>,
+    pub order: Vec<CellId>,
+}
+
+/// One attempt of a run, whatever came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunNote {
+    pub run: RunKey,
+    pub position: u32,
+    pub outcome: RunOutcome,
+    pub reason: Option<String>,
+    /// Metric name to value; what had been observed also for runs that do not count.
+    pub values: BTreeMap<String, f64>,
+    /// Metric name to why it has no value.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub absent: BTreeMap<String, String>,
+    pub samples: Vec<Sample>,
+    pub roles: Vec<RoleNote>,
+    pub proof: Option<Proof>,
+    /// Workstation time from the first start to the last end, for planning.
+    pub elapsed_ns: u64,
+}
+
+/// A reading inside a run; never counted as a replicate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    pub metric: String,
+    /// From the start of traffic; negative never occurs, settle comes first.
+    pub at_ns: u64,
+    pub value: f64,
+    /// Inside the settle time, hence not part of the response.
+    pub settling: bool,
+}
+
+/// What one role of a run did on its host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoleNote {
+    pub role: String,
+    pub host: String,
+    /// Ready to paste into a shell on that host.
+    pub command: String,
+    pub report: JobReport,
+    /// First kept lines of each stream, for reading; digests in the report cover everything.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stdout_head: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stderr_head: String,
+}

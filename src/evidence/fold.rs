@@ -1,0 +1,142 @@
+//! A journal folded into the state that judging and resuming read.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+
+use super::event::{BlockNote, CellNote, Event, HostNote, Opening, ProofNote, RunNote, Session};
+use crate::model::cell::{CellId, RunKey};
+use crate::model::outcome::{Fate, RunOutcome};
+
+/// Everything a record says, in one place. `at` texts are RFC 3339 in UTC.
+#[derive(Debug, Clone, Default)]
+pub struct Evidence {
+    pub opening: Option<Opening>,
+    pub opened_at: String,
+    pub sessions: Vec<(String, Session)>,
+    /// Host notes in the order they came, with the index of their session.
+    pub hosts: Vec<(usize, HostNote)>,
+    /// Last note of each cell, in the order cells were first decided.
+    pub cells: IndexMap<CellId, CellNote>,
+    pub proofs: Vec<ProofNote>,
+    pub blocks: BTreeMap<u32, BlockNote>,
+    /// Every attempt with its session and the time it ended, in the order they ended.
+    pub runs: Vec<RunRow>,
+    /// Begun and never ended.
+    pub open_runs: Vec<(RunKey, u32)>,
+    pub complete: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct RunRow {
+    pub session: usize,
+    pub at: String,
+    pub note: RunNote,
+}
+
+/// The two sums of the glossary.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Sums {
+    pub planned_cells: u64,
+    pub excluded: u64,
+    pub refused: u64,
+    pub live: u64,
+    /// Runs of live cells over the blocks that were decided, one per cell and block.
+    pub runs: u64,
+    pub by_outcome: BTreeMap<String, u64>,
+    /// Attempts that a resume or rerun added, counted beside.
+    pub added_attempts: u64,
+}
+
+impl Evidence {
+    /// Applies one event; `at` is the time its line carries.
+    pub fn apply(&mut self, at: &str, event: Event) {
+        let session = self.sessions.len().saturating_sub(1);
+        match event {
+            Event::Opened(opening) => {
+                self.opened_at = at.to_owned();
+                self.opening = Some(*opening);
+            }
+            Event::Session(s) => {
+                self.close_open_runs(at, session);
+                self.sessions.push((at.to_owned(), s));
+            }
+            Event::Host(note) => self.hosts.push((session, note)),
+            Event::Cell(note) => {
+                self.cells.insert(note.cell.clone(), note);
+            }
+            Event::Proof(note) => self.proofs.push(note),
+            Event::Block(note) => {
+                self.blocks.entry(note.block).or_insert(note);
+            }
+            Event::RunBegan { run, position } => self.open_runs.push((run, position)),
+            Event::RunEnded(note) => {
+                self.open_runs.retain(|(run, _)| *run != note.run);
+                self.runs.push(RunRow { session, at: at.to_owned(), note: *note });
+            }
+            Event::Closed { complete, .. } => {
+                self.close_open_runs(at, session);
+                self.complete = complete;
+            }
+        }
+    }
+
+    /// To be called after the last event: what was begun and never ended is `interrupted`.
+    pub fn finish(&mut self, at: &str) {
+        self.close_open_runs(at, self.sessions.len().saturating_sub(1));
+    }
+
+    fn close_open_runs(&mut self, at: &str, session: usize) {
+        for (run, position) in std::mem::take(&mut self.open_runs) {
+            let note = RunNote {
+                run,
+                position,
+                outcome: RunOutcome::Interrupted,
+                reason: Some("the session ended while this run was under way".into()),
+                values: BTreeMap::new(),
+                absent: BTreeMap::new(),
+                samples: vec![],
+                roles: vec![],
+                proof: None,
+                elapsed_ns: 0,
+            };
+            self.runs.push(RunRow { session, at: at.to_owned(), note });
+        }
+    }
+
+    /// Is this block one that the plan had, not one that a rerun added?
+    pub fn is_planned_block(&self, block: u32) -> bool {
+        self.blocks.get(&block).is_none_or(|b| b.rerun_of.is_none())
+    }
+
+    /// The last attempt of each cell in each planned block: what the run sum counts and what the
+    /// analysis of the first measurement uses.
+    pub fn planned_runs(&self) -> Vec<&RunRow> {
+        let mut last: BTreeMap<(&CellId, u32), &RunRow> = BTreeMap::new();
+        for row in self.runs.iter().filter(|r| self.is_planned_block(r.note.run.block)) {
+            last.insert((&row.note.run.cell, row.note.run.block), row);
+        }
+        let mut rows: Vec<&RunRow> = last.into_values().collect();
+        rows.sort_by_key(|r| (r.note.run.block, r.note.position));
+        rows
+    }
+
+    pub fn sums(&self) -> Sums {
+        let fate = |f: Fate| self.cells.values().filter(|c| c.fate == f).count() as u64;
+        let planned = self.planned_runs();
+        let mut by_outcome: BTreeMap<String, u64> =
+            RunOutcome::ALL.iter().map(|o| (o.name().to_owned(), 0)).collect();
+        for row in &planned {
+            *by_outcome.entry(row.note.outcome.name().to_owned()).or_default() += 1;
+        }
+        Sums {
+            planned_cells: self.opening.as_ref().map_or(0, |o| o.planned_cells),
+            excluded: fate(Fate::Excluded),
+            refused: fate(Fate::Refused),
+            live: fate(Fate::Live),
+            runs: planned.len() as u64,
+            by_outcome,
+            added_attempts: (self.runs.len() - planned.len()) as u64,
+        }
+    }
+}

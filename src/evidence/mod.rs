@@ -1,0 +1,4 @@
+//! The events and rows of a record, as types and text.
+
+pub mod event;
+pub mod fold;

@@ -1,0 +1,31 @@
+//! fieldtrial: declared performance experiments whose evidence can be trusted.
+//!
+//! The floor plan. P is pure (no files, clocks, processes), W runs on the workstation, H on hosts.
+//!
+//! | room | | one sentence | may use |
+//! |---|---|---|---|
+//! | `model` | P | the words of the glossary as types | – |
+//! | `yaml` | P | the one door to YAML: options, limits, located values, complaints with carets | – |
+//! | `rule` | P | the one door to CEL: rules over levels and facts | model |
+//! | `campaign` | P | YAML → Campaign: file shape, resolve, all complaints, JSON schema | model, yaml, rule |
+//! | `inventory` | P | YAML → Hosts | model, yaml, rule |
+//! | `design` | P | Campaign → Plan: grid, exclusions, order, audit | model, yaml, rule, campaign |
+//! | `verify` | P | proofs → Verified: equal, correct, clean | model |
+//! | `protocol` | P | what workstation and agent say to each other | model |
+//! | `evidence` | P | the events and rows of a record, as types and text | model |
+//! | `conduct` | W | the spine: walk the plan, prepare, prove, measure, limits | model, rule, design, verify, evidence |
+//! | `remote` | W | reach a host over ssh or locally: master, upload, session, heartbeat | model, protocol, conduct |
+//! | `embedded` | W | the lab in a box: namespaces, links and agents that we make ourselves | model, remote |
+//! | `record` | W | the archive: writer, reader, layout | model, evidence |
+//! | `analysis` | P | evidence → Findings: summary and effects | model, evidence |
+//! | `report` | P | Findings → pages and tables | model, analysis, evidence |
+//! | `agent` | H | the servant on a host: serve, facts, lease, children | model, protocol, nic |
+//! | `nic` | H | the doorway to the kernel: links and counters | model |
+//! | `packet` | H | frames, ledger, AF_PACKET senders and receivers | model, nic |
+//! | `tool` | H | built-in tools as programs | model, packet, nic |
+//! | `cli` | W | the front door: arguments, terminal, exit codes | all, wiring only |
+
+pub mod conduct;
+pub mod evidence;
+pub mod model;
+pub mod protocol;

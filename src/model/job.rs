@@ -1,0 +1,105 @@
+//! A job: one process tree on one host, what to start and what came of it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What an agent is asked to start.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobSpec {
+    pub program: Program,
+    /// The whole environment; nothing is inherited but `PATH` where it is not given.
+    pub env: BTreeMap<String, String>,
+    /// None: a fresh empty folder, removed afterwards.
+    pub cwd: Option<String>,
+    pub stdin: Stdin,
+    /// Files that decide what is done; hashed on the host before the start.
+    pub inputs: Vec<String>,
+    /// The whole tree is killed when it still runs after this long.
+    pub deadline_ms: u64,
+    /// Bytes of each output stream kept on the host; the true count and digest cover all of it.
+    pub keep_bytes: u64,
+    /// Standard output carries JSON events, one a line.
+    pub speaks_events: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Program {
+    /// Program and arguments, passed on without a shell.
+    Argv(Vec<String>),
+    /// Arguments of `fieldtrial tool …`, run by the agent's own binary.
+    Tool(Vec<String>),
+    /// Text for `/bin/sh -c`, only where the campaign asks for a shell.
+    Shell(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stdin {
+    Empty,
+    File(String),
+    /// A pipe that `Tell` writes to; used by built-in tools.
+    Pipe,
+}
+
+/// How a job ended, as the agent itself saw it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    Exited(i32),
+    Signalled(i32),
+    /// Our deadline passed and the tree was killed.
+    TimedOut,
+    /// Stopped on request.
+    Stopped,
+    /// Never ran: no such file, not executable, an input missing…
+    NotStarted(String),
+}
+
+/// A file as it was found on the host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileId {
+    pub path: String,
+    pub bytes: u64,
+    pub sha256: String,
+}
+
+/// One output stream of a job: exact size and digests, and the bytes kept.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Captured {
+    pub bytes: u64,
+    /// SHA-256 of all bytes, in hex.
+    pub sha256: String,
+    pub lines: u64,
+    /// Sum modulo 2^256 of the SHA-256 of each line: equal for the same lines in any order.
+    pub lines_sha256: String,
+    /// Bytes that can be fetched; less than `bytes` when cut.
+    pub kept: u64,
+}
+
+/// What one job did, measured on its host. Durations in nanoseconds, sizes in bytes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobReport {
+    /// What was really executed; element 0 is the resolved path.
+    pub argv: Vec<String>,
+    pub program: Option<FileId>,
+    pub inputs: Vec<FileId>,
+    pub end: End,
+    pub wall_ns: u64,
+    pub user_ns: Option<u64>,
+    pub system_ns: Option<u64>,
+    /// None where it cannot be told apart from the launcher's own memory.
+    pub peak_rss_bytes: Option<u64>,
+    pub read_bytes: Option<u64>,
+    pub written_bytes: Option<u64>,
+    pub stdout: Captured,
+    pub stderr: Captured,
+    /// Last JSON event of a tool, which carries its result.
+    pub result: Option<Value>,
+    /// Processes still alive when the main one had ended; all were killed.
+    pub left_behind: u32,
+    /// `pid-namespace`, or the weaker `process-group`.
+    pub isolation: String,
+}

@@ -1,0 +1,13 @@
+//! The words of the glossary as types, shared by every room.
+
+pub mod arm;
+pub mod cell;
+pub mod facts;
+pub mod hosts;
+pub mod job;
+pub mod level;
+pub mod metric;
+pub mod outcome;
+pub mod proof;
+pub mod response;
+pub mod workload;
