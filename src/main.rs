@@ -1,3 +1,7 @@
 //! The program: hands its arguments to the front door and exits with what that says.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(fieldtrial::cli::main())
+}

@@ -1,3 +1,18 @@
 //! The spine: walk the plan, prepare, prove, measure, keep to limits.
 
+mod accept;
+mod command;
+mod decide;
 pub mod lab;
+mod packets;
+mod pass;
+mod paste;
+mod requirement;
+mod run;
+mod trial;
+mod watch;
+
+pub use trial::{Asked, Ended, Trial};
+pub use watch::{Stop, Watch};
+
+pub use requirement::{Checked, check_host};

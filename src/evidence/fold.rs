@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 
-use super::event::{BlockNote, CellNote, Event, HostNote, Opening, ProofNote, RunNote, Session};
+use super::event::{BlockNote, CellNote, Event, HostNote, Opening, ProofNote, RunNote, Session, SessionKind};
 use crate::model::cell::{CellId, RunKey};
 use crate::model::outcome::{Fate, RunOutcome};
 
@@ -76,7 +76,10 @@ impl Evidence {
             }
             Event::Closed { complete, .. } => {
                 self.close_open_runs(at, session);
-                self.complete = complete;
+                // A rerun that came to its end does not complete the trial itself.
+                if self.sessions.last().is_none_or(|(_, s)| s.kind != SessionKind::Rerun) {
+                    self.complete = complete;
+                }
             }
         }
     }

@@ -1,0 +1,181 @@
+//! The arguments of every command.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::agent::AgentArgs;
+use crate::tool::ToolCommand;
+
+/// Runs declared performance experiments on lab hosts and publishes evidence that can be trusted.
+///
+/// A campaign is a YAML file: a control, treatments, and every combination of the variables'
+/// levels. Each cell is first proven to do the same work with the same answer; only then is it
+/// timed. Start with `fieldtrial init`, or run campaigns/quickstart.yaml.
+#[derive(Debug, Parser)]
+#[command(name = "fieldtrial", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 all that was asked was done and holds; 1 a fault of ours; 2 bad input; 4 cells \
+refused; 5 incomplete (rejected, timed out, failed or interrupted runs); 8 nothing measured; \
+12 a host is unavailable; 13 this machine (disk full, folder not writable).";
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Check a campaign and its hosts file: every complaint at once, no host is touched
+    Check(CampaignArgs),
+    /// Show every run in order, excluded cells with reasons, counts, time and size
+    Plan(PlanArgs),
+    /// Run a campaign: provision, prove equal work, measure, write the record and its report
+    Run(RunArgs),
+    /// Go on with a record that was interrupted: only what is missing is run
+    Resume(ResumeArgs),
+    /// Measure one cell again, with its control, as a new block beside the first runs
+    Rerun(RerunArgs),
+    /// Build the report and tables of a record again, from its journal
+    Report(RecordArgs),
+    /// Write a commented campaign and hosts file to start from
+    Init(InitArgs),
+    /// Look at hosts: their facts, their requirements, or a new one behind an SSH alias
+    #[command(subcommand)]
+    Hosts(HostsCommand),
+    /// Print the JSON Schema of campaign or hosts files
+    Schema(SchemaArgs),
+    /// Print a completion script for a shell
+    Completions { shell: clap_complete::Shell },
+    /// Built-in tools, the same ones that campaigns run on hosts
+    #[command(subcommand)]
+    Tool(ToolCommand),
+    /// The servant on a host; started by fieldtrial, never by hand
+    #[command(hide = true)]
+    Agent(AgentArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct CampaignArgs {
+    /// Campaign file
+    pub campaign: PathBuf,
+    /// Use this hosts file instead of the one that the campaign names
+    #[arg(long, value_name = "FILE")]
+    pub hosts: Option<PathBuf>,
+    /// Answer as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    pub campaign: CampaignArgs,
+    /// Show at most this many runs; all of them are counted
+    #[arg(long, default_value_t = 1000, value_name = "N")]
+    pub limit: u64,
+}
+
+#[derive(Debug, Args)]
+pub struct LabArgs {
+    /// Binary for hosts of another architecture, e.g. aarch64=target/aarch64/fieldtrial
+    #[arg(long = "agent", value_name = "ARCH=PATH", value_parser = arch_and_path)]
+    pub agents: Vec<(String, PathBuf)>,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub campaign: CampaignArgs,
+    /// Folder that records are written to
+    #[arg(long, default_value = "reports", value_name = "DIR")]
+    pub reports: PathBuf,
+    #[command(flatten)]
+    pub lab: LabArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// Folder of the record
+    pub record: PathBuf,
+    #[command(flatten)]
+    pub lab: LabArgs,
+    /// Answer as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RerunArgs {
+    /// Folder of the record
+    pub record: PathBuf,
+    /// Id of the cell, as tables and the report show it
+    #[arg(long, value_name = "ID")]
+    pub cell: String,
+    #[command(flatten)]
+    pub lab: LabArgs,
+    /// Answer as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RecordArgs {
+    /// Folder of the record
+    pub record: PathBuf,
+    /// Answer as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Folder to write into; nothing that is there is overwritten
+    #[arg(default_value = ".")]
+    pub folder: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum HostsCommand {
+    /// Facts and requirements of every host of a hosts file, as a table
+    Check {
+        /// Hosts file
+        file: PathBuf,
+        #[command(flatten)]
+        lab: LabArgs,
+        /// Answer as JSON on standard output
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a hosts file for what an SSH alias answers
+    Discover {
+        /// What you would give to `ssh`
+        alias: String,
+        /// ssh configuration file to use instead of your own
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+        /// Become root on the host through sudo
+        #[arg(long)]
+        sudo: bool,
+        #[command(flatten)]
+        lab: LabArgs,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    pub file: SchemaOf,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum SchemaOf {
+    Campaign,
+    Hosts,
+}
+
+fn arch_and_path(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((arch, path)) if !arch.is_empty() && !path.is_empty() => Ok((arch.into(), path.into())),
+        _ => Err("expected ARCH=PATH, for example aarch64=./fieldtrial-aarch64".into()),
+    }
+}

@@ -1,0 +1,65 @@
+//! The documented exit codes and which of several wins.
+
+/// What the program says when it ends; the README has the same table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    Done,
+    Fault,
+    BadInput,
+    /// Cells refused though the rest was measured.
+    Refused,
+    /// Rejected, timed out, failed or interrupted runs.
+    Incomplete,
+    NothingMeasured,
+    Inconclusive,
+    HostUnavailable,
+    /// This machine: disk full, folder not writable.
+    Workstation,
+}
+
+/// The first that holds is the exit code.
+const PRECEDENCE: [Exit; 8] = [
+    Exit::Fault,
+    Exit::BadInput,
+    Exit::Workstation,
+    Exit::HostUnavailable,
+    Exit::NothingMeasured,
+    Exit::Incomplete,
+    Exit::Refused,
+    Exit::Inconclusive,
+];
+
+impl Exit {
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::Fault => 1,
+            Exit::BadInput => 2,
+            Exit::Refused => 4,
+            Exit::Incomplete => 5,
+            Exit::NothingMeasured => 8,
+            Exit::Inconclusive => 10,
+            Exit::HostUnavailable => 12,
+            Exit::Workstation => 13,
+        }
+    }
+}
+
+/// The one that wins; `Done` when there is none.
+pub fn worst(exits: &[Exit]) -> Exit {
+    PRECEDENCE.into_iter().find(|e| exits.contains(e)).unwrap_or(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_urgent_wins_and_nothing_is_done() {
+        assert_eq!(worst(&[]), Exit::Done);
+        assert_eq!(worst(&[Exit::Refused, Exit::Incomplete]), Exit::Incomplete);
+        assert_eq!(worst(&[Exit::Incomplete, Exit::NothingMeasured]), Exit::NothingMeasured);
+        assert_eq!(worst(&[Exit::NothingMeasured, Exit::HostUnavailable]), Exit::HostUnavailable);
+        assert_eq!(worst(&[Exit::HostUnavailable, Exit::Workstation]), Exit::Workstation);
+    }
+}

@@ -1,0 +1,37 @@
+//! `init`: a commented campaign and hosts file to start from.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+
+use super::args::InitArgs;
+use super::failure::{Failure, Outcome};
+use crate::campaign::starter;
+use crate::inventory::starter as hosts_starter;
+
+pub fn init(args: &InitArgs) -> Outcome {
+    let files = [
+        ("campaigns", "first.yaml", starter()),
+        ("hosts", "local.yaml", hosts_starter()),
+    ];
+    for (folder, name, _) in &files {
+        let path = args.folder.join(folder).join(name);
+        if path.exists() {
+            return Err(Failure::Input(format!(
+                "{} is there already, and nothing is overwritten\nnext: name another folder: `fieldtrial init DIR`",
+                path.display()
+            )));
+        }
+    }
+    for (folder, name, text) in &files {
+        let folder = args.folder.join(folder);
+        let path = folder.join(name);
+        let written = std::fs::create_dir_all(&folder)
+            .and_then(|()| OpenOptions::new().write(true).create_new(true).open(&path))
+            .and_then(|mut file| file.write_all(text.as_bytes()));
+        written.map_err(|e| Failure::Workstation(format!("{} can not be written: {e}", path.display())))?;
+        println!("wrote {}", path.display());
+    }
+    let campaign = args.folder.join("campaigns/first.yaml");
+    println!("next: fieldtrial check {0}, then fieldtrial run {0}", campaign.display());
+    Ok(vec![])
+}

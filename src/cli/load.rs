@@ -1,0 +1,115 @@
+//! Reads the campaign and hosts files that a command names.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::failure::{Failure, print_complaints, unreadable};
+use crate::campaign::{self, Campaign};
+use crate::design::audit::audit;
+use crate::design::plan::Plan;
+use crate::inventory;
+use crate::model::facts::Facts;
+use crate::model::hosts::Hosts;
+use crate::yaml::{Complaint, Source};
+
+/// Files as read, and what they mean.
+pub struct Loaded {
+    pub campaign_source: Source,
+    pub hosts_source: Source,
+    pub campaign: Campaign,
+    pub hosts: Hosts,
+    /// Warnings about the campaign; they do not stop anything.
+    pub warnings: Vec<Complaint>,
+}
+
+/// Reads both files. Complaints about both are printed before this fails, so that a user sees all
+/// of them at once.
+pub fn load(campaign_path: &Path, hosts_override: Option<&Path>) -> Result<Loaded, Failure> {
+    let campaign_source = source(campaign_path)?;
+    let parsed = campaign::parse(&campaign_source);
+    let hosts_path = match (hosts_override, &parsed.hosts_path()) {
+        (Some(path), _) => Some(path.to_owned()),
+        (None, Some(named)) => Some(beside(campaign_path, named)),
+        (None, None) => None,
+    };
+    let hosts = match hosts_path {
+        Some(path) if path.is_file() => Some(load_hosts(&path)),
+        Some(path) => Some(Err(Failure::Input(format!(
+            "{} names the hosts file {}, which is not there\nnext: write it, or give another with --hosts FILE",
+            campaign_path.display(),
+            path.display()
+        )))),
+        None => None,
+    };
+    let (errors, warnings): (Vec<_>, Vec<_>) = parsed.complaints.into_iter().partition(Complaint::is_error);
+    match (parsed.campaign, hosts) {
+        (Some(campaign), Some(Ok((hosts_source, hosts)))) if errors.is_empty() => {
+            Ok(Loaded { campaign_source, hosts_source, campaign, hosts, warnings })
+        }
+        (_, hosts) => {
+            if let Some(Err(failure)) = hosts {
+                if errors.is_empty() {
+                    return Err(failure);
+                }
+                failure.print();
+            }
+            let complaints = errors.into_iter().chain(warnings).collect();
+            Err(Failure::Complaints { complaints, source: campaign_source })
+        }
+    }
+}
+
+/// Reads a hosts file alone.
+pub fn load_hosts(path: &Path) -> Result<(Source, Hosts), Failure> {
+    let source = source(path)?;
+    let parsed = inventory::parse(&source);
+    let failed = parsed.complaints.iter().any(Complaint::is_error);
+    match parsed.hosts {
+        Some(hosts) if !failed => {
+            if !parsed.complaints.is_empty() {
+                print_complaints(&parsed.complaints, &source);
+            }
+            Ok((source, hosts))
+        }
+        _ => Err(Failure::Complaints { complaints: parsed.complaints, source }),
+    }
+}
+
+impl Loaded {
+    /// The plan, after the last look at it.
+    pub fn plan(&self, facts: &BTreeMap<String, Facts>) -> Result<Plan, Failure> {
+        let plan = Plan::new(self.campaign.clone(), self.hosts.clone(), facts);
+        let faults = audit(&plan);
+        if faults.is_empty() {
+            return Ok(plan);
+        }
+        let complaints =
+            faults.into_iter().map(|f| self.campaign.complaint(&f.at, f.message, f.help)).collect();
+        Err(Failure::Complaints { complaints, source: self.campaign_source.clone() })
+    }
+
+    pub fn print_warnings(&self) {
+        if !self.warnings.is_empty() {
+            print_complaints(&self.warnings, &self.campaign_source);
+        }
+    }
+}
+
+fn source(path: &Path) -> Result<Source, Failure> {
+    let bytes = std::fs::read(path).map_err(|e| unreadable(path, &e))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|e| Failure::Input(format!("{} is not UTF-8 text: {e}", path.display())))?;
+    Ok(Source::new(path.display().to_string(), text))
+}
+
+fn beside(campaign: &Path, named: &str) -> PathBuf {
+    campaign.parent().unwrap_or(Path::new(".")).join(named)
+}
+
+/// Where facts last seen are kept.
+pub fn cache() -> PathBuf {
+    let home = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(|| {
+        std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"))
+    });
+    home.unwrap_or_else(std::env::temp_dir).join("fieldtrial")
+}

@@ -1,0 +1,151 @@
+//! `run`, `resume` and `rerun`: one session of work on a record.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::args::{LabArgs, RerunArgs, ResumeArgs, RunArgs};
+use super::derive::{derive, exits, rerun_exits};
+use super::exit::Exit;
+use super::failure::{Failure, Outcome, unwritable};
+use super::lab::open;
+use super::load::{Loaded, load};
+use super::report::print_answer;
+use super::session::{Session, now, opening};
+use crate::conduct::{Asked, Ended};
+use crate::design::plan::Plan;
+use crate::evidence::event::{Event, SessionKind};
+use crate::evidence::fold::Evidence;
+use crate::model::outcome::RunOutcome;
+use crate::record::{Folder, Writer, read};
+
+pub fn run(args: &RunArgs) -> Outcome {
+    let loaded = load(&args.campaign.campaign, args.campaign.hosts.as_deref())?;
+    let plan = loaded.plan(&BTreeMap::new())?;
+    loaded.print_warnings();
+    let folder = Folder::create(&args.reports, &plan.campaign.name, &super::session::stamp())?;
+    let begun = begin(&loaded, &folder, &plan, &args.lab);
+    let (session, plan) = match begun {
+        Ok(begun) => begun,
+        Err(failure) => {
+            // Nothing was measured: an empty folder would only look like a record.
+            let _ = std::fs::remove_dir_all(folder.path());
+            return Err(failure);
+        }
+    };
+    let ended = session.conduct(&folder, &plan, &Evidence::default(), Asked::Rest)?;
+    finish(&folder, &plan, &ended, args.campaign.json, false)
+}
+
+fn begin(loaded: &Loaded, folder: &Folder, plan: &Plan, lab: &LabArgs) -> Result<(Session, Plan), Failure> {
+    folder.put(Folder::CAMPAIGN, &loaded.campaign_source.text)?;
+    folder.put(Folder::HOSTS, &loaded.hosts_source.text)?;
+    let lab = open(plan, &loaded.hosts_source, lab)?;
+    let plan = Plan::new(loaded.campaign.clone(), loaded.hosts.clone(), &lab.facts);
+    let mut json = Vec::new();
+    super::plan::print_json(&mut json, &plan, &crate::design::estimate::estimate(&plan))
+        .map_err(|e| unwritable(folder.path(), &e))?;
+    folder.put(Folder::PLAN, &String::from_utf8_lossy(&json))?;
+    let mut writer = Writer::create(folder)?;
+    let opened = Event::Opened(Box::new(opening(&plan, &folder.name())));
+    writer.append_event(&now(), &opened).map_err(|e| unwritable(folder.path(), &e))?;
+    Ok((Session::new(writer, lab, SessionKind::Run), plan))
+}
+
+pub fn resume(args: &ResumeArgs) -> Outcome {
+    let folder = Folder::open(&args.record)?;
+    let before = read(&folder)?;
+    let loaded = load_record(&folder)?;
+    let plan = loaded.plan(&BTreeMap::new())?;
+    let interrupted =
+        before.evidence.planned_runs().iter().any(|r| r.note.outcome == RunOutcome::Interrupted);
+    if before.evidence.complete && !interrupted {
+        let runs = before.evidence.sums().runs;
+        eprintln!("{runs} of {runs} runs are there; nothing was left to run");
+        return finish(&folder, &plan, &Ended::Complete, args.json, false);
+    }
+    if before.torn_bytes > 0 {
+        eprintln!("the journal's last line is torn ({} bytes); it is set aside and its run repeated", before.torn_bytes);
+    }
+    let mut writer = Writer::append(&folder, &before)?;
+    if before.evidence.opening.is_none() {
+        let opened = Event::Opened(Box::new(opening(&plan, &folder.name())));
+        writer.append_event(&now(), &opened).map_err(|e| unwritable(folder.path(), &e))?;
+    }
+    go_on(&folder, &loaded, &plan, before.evidence, writer, &args.lab, Asked::Rest, args.json)
+}
+
+pub fn rerun(args: &RerunArgs) -> Outcome {
+    let folder = Folder::open(&args.record)?;
+    let before = read(&folder)?;
+    let loaded = load_record(&folder)?;
+    let plan = loaded.plan(&BTreeMap::new())?;
+    let Some(cell) = plan.find(&args.cell) else {
+        return Err(Failure::Input(unknown_cell(&plan, &args.cell)));
+    };
+    if let Some(known) = before.evidence.cells.get(&plan.id(cell))
+        && let Some(reason) = &known.reason
+    {
+        return Err(Failure::Input(format!(
+            "cell {} was {}: {reason}\nnext: mend that and start a new trial with `fieldtrial run`",
+            args.cell,
+            known.fate.name()
+        )));
+    }
+    let writer = Writer::append(&folder, &before)?;
+    go_on(&folder, &loaded, &plan, before.evidence, writer, &args.lab, Asked::Again(cell), args.json)
+}
+
+#[allow(clippy::too_many_arguments)]
+fn go_on(
+    folder: &Folder,
+    loaded: &Loaded,
+    plan: &Plan,
+    before: Evidence,
+    writer: Writer,
+    lab: &LabArgs,
+    asked: Asked,
+    json: bool,
+) -> Outcome {
+    let lab = open(plan, &loaded.hosts_source, lab)?;
+    let plan = Plan::new(loaded.campaign.clone(), loaded.hosts.clone(), &lab.facts);
+    let again = asked != Asked::Rest;
+    let kind = if again { SessionKind::Rerun } else { SessionKind::Resume };
+    let ended = Session::new(writer, lab, kind).conduct(folder, &plan, &before, asked)?;
+    finish(folder, &plan, &ended, json, again)
+}
+
+fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: bool, again: bool) -> Outcome {
+    let evidence = read(folder)?.evidence;
+    let findings = derive(folder, &evidence)?;
+    print_answer(folder, &evidence, &findings, json)?;
+    let expect = &plan.campaign.expect;
+    let mut exits = if again { rerun_exits(&evidence) } else { exits(&evidence, expect) };
+    match ended {
+        Ended::Complete => {}
+        Ended::Stopped => {
+            eprintln!("stopped; `fieldtrial resume {}` goes on", folder.path().display());
+            exits.push(Exit::Incomplete);
+        }
+        Ended::Lost(why) => {
+            eprintln!("{why}\n`fieldtrial resume {}` goes on when it answers again", folder.path().display());
+            exits.push(Exit::HostUnavailable);
+        }
+    }
+    Ok(exits)
+}
+
+fn load_record(folder: &Folder) -> Result<Loaded, Failure> {
+    load(&folder.file(Folder::CAMPAIGN), Some(folder.file(Folder::HOSTS).as_path() as &Path))
+}
+
+fn unknown_cell(plan: &Plan, asked: &str) -> String {
+    let mut near: Vec<(f64, String)> = (0..plan.cells().min(100_000))
+        .map(|cell| {
+            let id = plan.id(cell).0;
+            (strsim::jaro_winkler(asked, &id), id)
+        })
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let near: Vec<String> = near.into_iter().take(5).map(|(_, id)| format!("  {id}")).collect();
+    format!("the selection `{asked}` matches no cell of this record; the nearest are\n{}", near.join("\n"))
+}

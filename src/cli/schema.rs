@@ -1,0 +1,22 @@
+//! `schema` and `completions`: what editors and shells want to know.
+
+use clap::CommandFactory;
+
+use super::args::{Arguments, SchemaArgs, SchemaOf};
+use super::failure::{Failure, Outcome};
+use crate::{campaign, inventory};
+
+pub fn schema(args: &SchemaArgs) -> Outcome {
+    let schema = match args.file {
+        SchemaOf::Campaign => campaign::schema(),
+        SchemaOf::Hosts => inventory::schema(),
+    };
+    let text = serde_json::to_string_pretty(&schema).map_err(|e| Failure::Fault(e.to_string()))?;
+    println!("{text}");
+    Ok(vec![])
+}
+
+pub fn completions(shell: clap_complete::Shell) -> Outcome {
+    clap_complete::generate(shell, &mut Arguments::command(), "fieldtrial", &mut std::io::stdout());
+    Ok(vec![])
+}

@@ -1,0 +1,131 @@
+//! A session: events stamped and stored while the spine works.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+
+use super::failure::{Failure, unwritable};
+use super::lab::Opened;
+use super::progress::Progress;
+use super::signals::Signals;
+use crate::campaign::{Accept, Order};
+use crate::conduct::{Asked, Ended, Trial};
+use crate::design::estimate::estimate;
+use crate::design::plan::Plan;
+use crate::evidence::event::{ArmNote, Event, Opening, Session as SessionNote, SessionKind};
+use crate::evidence::fold::Evidence;
+use crate::model::workload::Workload;
+use crate::record::{Folder, Writer};
+
+pub struct Session {
+    writer: Writer,
+    lab: Opened,
+    kind: SessionKind,
+}
+
+impl Session {
+    pub fn new(writer: Writer, lab: Opened, kind: SessionKind) -> Session {
+        Session { writer, lab, kind }
+    }
+
+    /// Notes who works on what, then does what was asked. The lab is closed when this returns.
+    pub fn conduct(
+        mut self,
+        folder: &Folder,
+        plan: &Plan,
+        before: &Evidence,
+        asked: Asked,
+    ) -> Result<Ended, Failure> {
+        let mut writer = self.writer;
+        let mut note = |event: Event| writer.append_event(&now(), &event);
+        let unwritable = |e: std::io::Error| unwritable(folder.path(), &e);
+        note(Event::Session(SessionNote {
+            kind: self.kind,
+            command: std::env::args().collect(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            tool_sha256: self.lab.tool_sha256.clone(),
+        }))
+        .map_err(unwritable)?;
+        for host in std::mem::take(&mut self.lab.notes) {
+            note(Event::Host(host)).map_err(unwritable)?;
+        }
+        let mut progress = Progress::new(Signals::listen());
+        let facts: BTreeMap<_, _> = self.lab.facts.clone();
+        let trial = Trial {
+            plan,
+            facts: &facts,
+            lab: &mut self.lab.fleet,
+            watch: &mut progress,
+            note: &mut note,
+            before,
+        };
+        let ended = trial.conduct(asked);
+        progress.finish();
+        ended.map_err(unwritable)
+    }
+}
+
+/// Now, in UTC, as journals write it.
+pub fn now() -> String {
+    jiff::Timestamp::now().to_string()
+}
+
+/// Now, as folder names have it.
+pub fn stamp() -> String {
+    jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string()
+}
+
+/// What was asked, for the first line of a journal.
+pub fn opening(plan: &Plan, record: &str) -> Opening {
+    let campaign = &plan.campaign;
+    let estimate = estimate(plan);
+    let text = |level: &crate::model::level::Level| level.text.clone();
+    Opening {
+        record: record.into(),
+        campaign: campaign.name.clone(),
+        question: campaign.question.clone(),
+        hypothesis: campaign.hypothesis.clone(),
+        pilot: campaign.pilot,
+        workload: match campaign.workload {
+            Workload::Packets(_) => "packets".into(),
+            Workload::Command(_) => "command".into(),
+        },
+        responses: campaign.responses.clone(),
+        variables: campaign
+            .variables
+            .iter()
+            .map(|(name, levels)| (name.clone(), levels.iter().map(text).collect()))
+            .collect(),
+        arms: campaign
+            .arms
+            .iter()
+            .map(|arm| ArmNote {
+                kind: arm.kind,
+                name: arm.name.clone(),
+                changes: arm
+                    .changes
+                    .iter()
+                    .filter_map(|name| Some((name.clone(), text(arm.settings.get(name)?))))
+                    .collect::<IndexMap<_, _>>(),
+                because: arm.because.clone(),
+            })
+            .collect(),
+        accept: campaign
+            .accept
+            .iter()
+            .map(|rule| match rule {
+                Accept::ZeroLoss => "zero_loss".into(),
+            })
+            .collect(),
+        blocks: campaign.blocks.count,
+        order: match campaign.blocks.order {
+            Order::Forward => "forward".into(),
+            Order::Mirrored => "mirrored".into(),
+            Order::Shuffled => "shuffled".into(),
+        },
+        seed: campaign.blocks.seed,
+        timeout_ms: campaign.timeout_ms,
+        planned_cells: estimate.cells,
+        planned_runs: estimate.runs,
+    }
+}

@@ -1,0 +1,51 @@
+//! Ctrl-C in two stages: first finish the run under way, then end it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::conduct::Stop;
+
+/// Requests to stop that this process received.
+#[derive(Debug, Clone)]
+pub struct Signals(Arc<AtomicU8>);
+
+impl Signals {
+    /// From here on SIGINT and SIGTERM are requests, no longer the end of the process.
+    pub fn listen() -> Signals {
+        let asked = Arc::new(AtomicU8::new(0));
+        let count = Arc::clone(&asked);
+        std::thread::spawn(move || {
+            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
+            runtime.block_on(async {
+                let (Ok(mut interrupt), Ok(mut terminate)) =
+                    (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+                else {
+                    return;
+                };
+                loop {
+                    tokio::select! {
+                        _ = interrupt.recv() => {}
+                        _ = terminate.recv() => {}
+                    }
+                    match count.fetch_add(1, Ordering::Relaxed) {
+                        0 => eprintln!("\nstopping after the run under way; once more ends it at once"),
+                        1 => eprintln!("\nending the run under way"),
+                        // The hosts' own leases end what we can no longer end in good order.
+                        _ => std::process::exit(130),
+                    }
+                }
+            });
+        });
+        Signals(asked)
+    }
+
+    pub fn stop(&self) -> Stop {
+        match self.0.load(Ordering::Relaxed) {
+            0 => Stop::No,
+            1 => Stop::AfterRun,
+            _ => Stop::Now,
+        }
+    }
+}

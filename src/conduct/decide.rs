@@ -1,0 +1,71 @@
+//! What becomes of each planned cell before anything is started.
+
+use std::collections::BTreeMap;
+
+use super::requirement;
+use crate::design::plan::{Decision, Plan};
+use crate::evidence::event::CellNote;
+use crate::model::facts::Facts;
+use crate::model::outcome::Fate;
+use crate::model::workload::Work;
+
+/// A cell that goes on to its proof, with its work.
+pub struct Candidate {
+    pub cell: u64,
+    pub work: Work,
+}
+
+/// Decides one cell by declared rules and by what its hosts are.
+///
+/// # Errors
+/// The note of a cell that is excluded or refused.
+pub fn decide(plan: &Plan, facts: &BTreeMap<String, Facts>, cell: u64) -> Result<Candidate, CellNote> {
+    let refuse = |stage: &str, reason: String, evidence: Vec<String>| {
+        Err(note(plan, cell, Fate::Refused, Some((stage, reason, evidence))))
+    };
+    match plan.decision(cell) {
+        Decision::Live => {}
+        Decision::Excluded(reason) => {
+            return Err(note(plan, cell, Fate::Excluded, Some(("rule", reason, vec![]))));
+        }
+        Decision::Undecided(rule) => {
+            return refuse("rule", format!("no facts to decide the rule {rule}"), vec![]);
+        }
+        Decision::Broken(why) => {
+            return refuse("rule", format!("a rule gives no answer here: {why}"), vec![]);
+        }
+    }
+    let work = match plan.work(cell) {
+        Ok(work) => work,
+        Err(why) => return refuse("rule", why, vec![]),
+    };
+    let names: Vec<&str> = match &work {
+        Work::Packets(w) => vec![&w.tx.host, &w.rx.host],
+        Work::Command(w) => vec![&w.host],
+    };
+    let mut hosts: Vec<_> = names.iter().filter_map(|name| plan.hosts.hosts.get(*name)).collect();
+    hosts.dedup_by_key(|h| h.name.clone());
+    let missed = requirement::missed(&work, &hosts, &plan.campaign, facts);
+    match missed.first() {
+        Some(first) => refuse("host", format!("a host can not do it: {first}"), missed.clone()),
+        None => Ok(Candidate { cell, work }),
+    }
+}
+
+pub fn note(plan: &Plan, cell: u64, fate: Fate, why: Option<(&str, String, Vec<String>)>) -> CellNote {
+    let arm = plan.arm_of(cell);
+    let (stage, reason, evidence) = match why {
+        Some((stage, reason, evidence)) => (Some(stage.to_owned()), Some(reason), evidence),
+        None => (None, None, vec![]),
+    };
+    CellNote {
+        cell: plan.id(cell),
+        arm: arm.name.clone(),
+        kind: arm.kind,
+        levels: plan.levels(cell),
+        fate,
+        stage,
+        reason,
+        evidence,
+    }
+}

@@ -1,0 +1,112 @@
+//! What a cell needs of its hosts: ports, requirements by name, and held facts.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::campaign::Campaign;
+use crate::model::facts::Facts;
+use crate::model::hosts::{Host, PortRef};
+use crate::model::workload::Work;
+use crate::rule::{Rule, Scope};
+
+/// A requirement of a host with what was found.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Checked {
+    pub name: String,
+    pub rule: String,
+    pub met: bool,
+    /// What was found instead; empty when met.
+    pub found: String,
+}
+
+/// Every requirement of a host, held facts included, against its facts.
+pub fn check_host(host: &Host, campaign: Option<&Campaign>, facts: &Facts) -> Vec<Checked> {
+    let mut scope = Scope::default();
+    scope.values.extend(facts.iter().map(|(k, v)| (k.clone(), v.clone())));
+    let mut checked: Vec<Checked> =
+        host.requirements.iter().map(|(name, text)| check_rule(name, text, &scope, facts)).collect();
+    for (port, declared) in &host.ports {
+        let seen = facts.get("ports").and_then(|p| p.get(port));
+        checked.push(Checked {
+            name: format!("port {port}"),
+            rule: format!("interface {} exists", declared.interface),
+            met: seen.is_some_and(|s| !s.is_null()),
+            found: if seen.is_some_and(|s| !s.is_null()) {
+                String::new()
+            } else {
+                "no such interface".into()
+            },
+        });
+        for (fact, wanted) in &declared.expect {
+            checked.push(check_equal(&format!("port {port}"), fact, wanted, seen.and_then(|s| s.get(fact))));
+        }
+    }
+    for (fact, wanted) in campaign.iter().flat_map(|c| &c.hold) {
+        checked.push(check_equal("hold", fact, wanted, facts.get(fact)));
+    }
+    checked
+}
+
+/// Why a cell's hosts cannot run it: (reason, evidence) of each requirement missed.
+pub fn missed(
+    work: &Work,
+    hosts: &[&Host],
+    campaign: &Campaign,
+    facts: &BTreeMap<String, Facts>,
+) -> Vec<String> {
+    let needed: Vec<&PortRef> = match work {
+        Work::Packets(w) => vec![&w.tx, &w.rx],
+        Work::Command(_) => vec![],
+    };
+    let mut missed = Vec::new();
+    for host in hosts {
+        let Some(facts) = facts.get(&host.name) else {
+            missed.push(format!("{}: its facts were never seen", host.name));
+            continue;
+        };
+        for check in check_host(host, Some(campaign), facts).into_iter().filter(|c| !c.met) {
+            let other_port = check
+                .name
+                .strip_prefix("port ")
+                .is_some_and(|port| !needed.iter().any(|n| n.host == host.name && n.port == port));
+            if !other_port {
+                missed.push(format!("{}: {} ({}): {}", host.name, check.name, check.rule, check.found));
+            }
+        }
+    }
+    missed
+}
+
+fn check_rule(name: &str, text: &str, scope: &Scope, facts: &Facts) -> Checked {
+    let answer = Rule::parse(text)
+        .map_err(|e| e.text)
+        .and_then(|rule| rule.eval(scope).map(|met| (met, rule.names().into_iter().collect::<Vec<_>>())));
+    let (met, found) = match answer {
+        Ok((true, _)) => (true, String::new()),
+        Ok((false, names)) => {
+            let found: Vec<String> = names
+                .iter()
+                .map(|n| format!("{n} is {}", facts.get(n).map_or("unknown".into(), show)))
+                .collect();
+            (false, found.join(", "))
+        }
+        Err(why) => (false, why),
+    };
+    Checked { name: name.into(), rule: text.into(), met, found }
+}
+
+fn check_equal(name: &str, fact: &str, wanted: &str, seen: Option<&Value>) -> Checked {
+    let seen = seen.filter(|v| !v.is_null()).map(show);
+    let met = seen.as_deref() == Some(wanted);
+    let found = match (met, seen) {
+        (true, _) => String::new(),
+        (false, Some(seen)) => format!("{fact} is {seen}"),
+        (false, None) => format!("the host does not tell its {fact}"),
+    };
+    Checked { name: name.into(), rule: format!("{fact} is {wanted}"), met, found }
+}
+
+fn show(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

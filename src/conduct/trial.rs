@@ -1,0 +1,304 @@
+//! A trial from decided cells over proofs to timed blocks, one event at a time.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
+
+use super::decide::{Candidate, decide, note};
+use super::lab::Lab;
+use super::run::{ProofFault, measure, prove};
+use super::watch::{Stop, Watch};
+use crate::design::plan::Plan;
+use crate::evidence::event::{BlockNote, Event, ProofNote, RunNote};
+use crate::evidence::fold::Evidence;
+use crate::model::cell::{CellId, RunKey};
+use crate::model::facts::Facts;
+use crate::model::outcome::{Fate, RunOutcome};
+use crate::model::workload::Work;
+use crate::verify::{Difference, Known, Verified, prove as accept_proof};
+
+/// What a session was asked to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// Every planned run that the record does not have yet.
+    Rest,
+    /// One cell with its control, as a new block.
+    Again(u64),
+}
+
+/// How a session ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    Complete,
+    Stopped,
+    Lost(String),
+}
+
+/// One session of work on a record. `note` must have stored an event when it returns.
+pub struct Trial<'a> {
+    pub plan: &'a Plan,
+    pub facts: &'a BTreeMap<String, Facts>,
+    pub lab: &'a mut dyn Lab,
+    pub watch: &'a mut dyn Watch,
+    pub note: &'a mut dyn FnMut(Event) -> io::Result<()>,
+    /// What the record held before this session.
+    pub before: &'a Evidence,
+}
+
+/// A cell on its way: proven now, or live before and no longer provable.
+enum Standing {
+    Proven(Verified),
+    Lapsed(String),
+}
+
+impl Trial<'_> {
+    /// Does what was asked and closes the session.
+    ///
+    /// # Errors
+    /// The record cannot be written; what was written before stays valid.
+    pub fn conduct(mut self, asked: Asked) -> io::Result<Ended> {
+        let ended = self.work_through(asked)?;
+        let reason = match &ended {
+            Ended::Complete => None,
+            Ended::Stopped => Some("stopped on request".to_owned()),
+            Ended::Lost(why) => Some(why.clone()),
+        };
+        (self.note)(Event::Closed { complete: ended == Ended::Complete, reason })?;
+        Ok(ended)
+    }
+
+    fn work_through(&mut self, asked: Asked) -> io::Result<Ended> {
+        let candidates = self.decide_cells(asked)?;
+        let mut standing = HashMap::new();
+        if let Some(ended) = self.prove_cells(&candidates, &mut standing)? {
+            return Ok(ended);
+        }
+        let works: HashMap<u64, Work> = candidates.into_iter().map(|c| (c.cell, c.work)).collect();
+        match asked {
+            Asked::Rest => self.measure_blocks(&works, &standing),
+            Asked::Again(cell) => self.measure_again(cell, &works, &standing),
+        }
+    }
+
+    fn decide_cells(&mut self, asked: Asked) -> io::Result<Vec<Candidate>> {
+        let cells: Box<dyn Iterator<Item = u64>> = match asked {
+            Asked::Rest => Box::new(0..self.plan.cells()),
+            Asked::Again(cell) => {
+                let control = self.plan.control_of(cell);
+                Box::new([control].into_iter().chain((cell != control).then_some(cell)))
+            }
+        };
+        let mut candidates = Vec::new();
+        for cell in cells {
+            let known = self.before.cells.get(&self.plan.id(cell)).map(|c| c.fate);
+            if matches!(known, Some(Fate::Excluded | Fate::Refused)) {
+                continue;
+            }
+            match decide(self.plan, self.facts, cell) {
+                Ok(candidate) => candidates.push(candidate),
+                Err(note) => (self.note)(Event::Cell(note))?,
+            }
+        }
+        if asked == Asked::Rest {
+            self.drop_finished(&mut candidates);
+        }
+        Ok(candidates)
+    }
+
+    /// Points of which every planned run is there need no proof any more.
+    fn drop_finished(&self, candidates: &mut Vec<Candidate>) {
+        if self.before.runs.is_empty() {
+            return;
+        }
+        let done = self.done();
+        let blocks = self.plan.campaign.blocks.count;
+        let open: HashSet<u64> = candidates
+            .iter()
+            .filter(|c| (1..=blocks).any(|block| !done.contains(&(self.plan.id(c.cell), block))))
+            .map(|c| self.plan.point_of(c.cell))
+            .collect();
+        candidates.retain(|c| open.contains(&self.plan.point_of(c.cell)));
+    }
+
+    /// Cell and block of every planned run that has an outcome other than interrupted.
+    fn done(&self) -> HashSet<(CellId, u32)> {
+        self.before
+            .planned_runs()
+            .into_iter()
+            .filter(|row| row.note.outcome != RunOutcome::Interrupted)
+            .map(|row| (row.note.run.cell.clone(), row.note.run.block))
+            .collect()
+    }
+
+    fn prove_cells(
+        &mut self,
+        candidates: &[Candidate],
+        standing: &mut HashMap<u64, Standing>,
+    ) -> io::Result<Option<Ended>> {
+        let mut known = Known::default();
+        self.watch.proving(candidates.len() as u64);
+        for Candidate { cell, work } in candidates {
+            if self.watch.stop() != Stop::No {
+                return Ok(Some(Ended::Stopped));
+            }
+            let id = self.plan.id(*cell);
+            let control = self.plan.control_of(*cell);
+            let control_proof = match standing.get(&control) {
+                Some(Standing::Proven(verified)) => Some(verified),
+                _ => None,
+            };
+            if *cell != control && control_proof.is_none() {
+                let reason = format!("its control {} could not be proven", self.plan.id(control));
+                self.turn_down(*cell, Difference { reason, evidence: vec![] }, standing)?;
+                continue;
+            }
+            let watch = &*self.watch;
+            let proven = prove(self.lab, &self.plan.campaign, work, &|| watch.stop());
+            let verdict = match proven.fault {
+                Some(ProofFault::Lost(why)) => return Ok(Some(Ended::Lost(why))),
+                Some(ProofFault::Interrupted) => return Ok(Some(Ended::Stopped)),
+                Some(ProofFault::Refuse(difference)) => Err(difference),
+                None => accept_proof(&id, proven.proof.clone(), control_proof, &mut known),
+            };
+            (self.note)(Event::Proof(ProofNote {
+                cell: id.clone(),
+                proof: proven.proof,
+                accepted: verdict.is_ok(),
+                roles: proven.roles,
+            }))?;
+            match verdict {
+                Ok(verified) => {
+                    self.watch.proven(&id, None);
+                    (self.note)(Event::Cell(note(self.plan, *cell, Fate::Live, None)))?;
+                    standing.insert(*cell, Standing::Proven(verified));
+                }
+                Err(difference) => self.turn_down(*cell, difference, standing)?,
+            }
+        }
+        Ok(None)
+    }
+
+    /// A cell that was never live is refused. One that was keeps its runs, and those still to come
+    /// are rejected.
+    fn turn_down(
+        &mut self,
+        cell: u64,
+        difference: Difference,
+        standing: &mut HashMap<u64, Standing>,
+    ) -> io::Result<()> {
+        let id = self.plan.id(cell);
+        self.watch.proven(&id, Some(&difference.reason));
+        if self.before.cells.get(&id).is_some_and(|c| c.fate == Fate::Live) {
+            let reason = format!("live before, but now {}", difference.reason);
+            standing.insert(cell, Standing::Lapsed(reason));
+            return Ok(());
+        }
+        let why = Some(("proof", difference.reason, difference.evidence));
+        (self.note)(Event::Cell(note(self.plan, cell, Fate::Refused, why)))
+    }
+
+    fn measure_blocks(
+        &mut self,
+        works: &HashMap<u64, Work>,
+        standing: &HashMap<u64, Standing>,
+    ) -> io::Result<Ended> {
+        let done = self.done();
+        let blocks = self.plan.campaign.blocks.count;
+        self.watch.measuring((standing.len() as u64 * u64::from(blocks)).saturating_sub(done.len() as u64));
+        for block in 1..=blocks {
+            let order: Vec<u64> = self.plan.order(block).filter(|cell| standing.contains_key(cell)).collect();
+            if order.is_empty() {
+                continue;
+            }
+            if !self.before.blocks.contains_key(&block) {
+                let order = order.iter().map(|cell| self.plan.id(*cell)).collect();
+                (self.note)(Event::Block(BlockNote { block, rerun_of: None, order }))?;
+            }
+            for (place, cell) in order.iter().enumerate() {
+                if done.contains(&(self.plan.id(*cell), block)) {
+                    continue;
+                }
+                if self.watch.stop() != Stop::No {
+                    return Ok(Ended::Stopped);
+                }
+                if let Some(ended) = self.one_run(*cell, block, place as u32 + 1, works, standing)? {
+                    return Ok(ended);
+                }
+            }
+        }
+        Ok(Ended::Complete)
+    }
+
+    fn measure_again(
+        &mut self,
+        cell: u64,
+        works: &HashMap<u64, Work>,
+        standing: &HashMap<u64, Standing>,
+    ) -> io::Result<Ended> {
+        let last = self.before.blocks.keys().next_back().copied().unwrap_or(0);
+        let block = last.max(self.plan.campaign.blocks.count) + 1;
+        let control = self.plan.control_of(cell);
+        let mut order = vec![control];
+        order.extend((cell != control).then_some(cell));
+        if block % 2 == 0 {
+            order.reverse();
+        }
+        order.retain(|cell| standing.contains_key(cell));
+        self.watch.measuring(order.len() as u64);
+        let ids = order.iter().map(|cell| self.plan.id(*cell)).collect();
+        (self.note)(Event::Block(BlockNote { block, rerun_of: Some(self.plan.id(cell)), order: ids }))?;
+        for (place, cell) in order.into_iter().enumerate() {
+            if let Some(ended) = self.one_run(cell, block, place as u32 + 1, works, standing)? {
+                return Ok(ended);
+            }
+        }
+        Ok(Ended::Complete)
+    }
+
+    fn one_run(
+        &mut self,
+        cell: u64,
+        block: u32,
+        position: u32,
+        works: &HashMap<u64, Work>,
+        standing: &HashMap<u64, Standing>,
+    ) -> io::Result<Option<Ended>> {
+        let id = self.plan.id(cell);
+        let earlier =
+            self.before.runs.iter().filter(|r| r.note.run.cell == id && r.note.run.block == block).count();
+        let key = RunKey { cell: id, block, attempt: earlier as u32 + 1 };
+        self.watch.run_began(&key);
+        (self.note)(Event::RunBegan { run: key.clone(), position })?;
+        let (run, lost) = match (standing.get(&cell), works.get(&cell)) {
+            (Some(Standing::Proven(verified)), Some(work)) => {
+                let watch = &*self.watch;
+                let stop = || watch.stop();
+                measure(self.lab, &self.plan.campaign, verified, work, key, position, &stop)
+            }
+            (Some(Standing::Lapsed(reason)), _) => (lapsed(key, position, reason.clone()), None),
+            _ => (lapsed(key, position, "it was never proven".into()), None),
+        };
+        self.watch.run_ended(&run);
+        let interrupted = run.outcome == RunOutcome::Interrupted;
+        (self.note)(Event::RunEnded(Box::new(run)))?;
+        Ok(match lost {
+            Some(why) => Some(Ended::Lost(why)),
+            None if interrupted => Some(Ended::Stopped),
+            None => None,
+        })
+    }
+}
+
+fn lapsed(run: RunKey, position: u32, reason: String) -> RunNote {
+    RunNote {
+        run,
+        position,
+        outcome: RunOutcome::Rejected,
+        reason: Some(reason),
+        values: BTreeMap::new(),
+        absent: BTreeMap::new(),
+        samples: vec![],
+        roles: vec![],
+        proof: None,
+        elapsed_ns: 0,
+    }
+}

@@ -1,0 +1,145 @@
+//! The last look at a plan before any host is touched: hosts, ports and links it needs.
+
+use std::collections::BTreeSet;
+
+use super::plan::{Decision, Plan};
+use crate::model::hosts::{PortRef, Transport};
+use crate::model::workload::{Invocation, Work, Workload};
+
+/// A complaint about a plan, with the key path of the campaign file that it concerns.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fault {
+    pub at: String,
+    pub message: String,
+    pub help: String,
+}
+
+/// Everything that is wrong with the plan as far as files can tell; empty means go.
+pub fn audit(plan: &Plan) -> Vec<Fault> {
+    let mut faults = BTreeSet::new();
+    let mut kept = 0u64;
+    if plan.campaign.exclude.is_empty() {
+        kept = plan.cells();
+    } else {
+        for cell in 0..plan.cells() {
+            match plan.decision(cell) {
+                Decision::Excluded(_) => {}
+                Decision::Broken(why) => {
+                    kept += 1;
+                    faults.insert(fault("exclude", why, "a rule must answer true or false for every cell"));
+                }
+                _ => kept += 1,
+            }
+        }
+    }
+    if plan.cells() == 0 {
+        faults.insert(fault(
+            "variables",
+            "the grid is empty: 0 cells".into(),
+            "give every variable at least one level",
+        ));
+    } else if kept == 0 {
+        let message = format!("the rules exclude all {} cells, so nothing would be measured", plan.cells());
+        faults.insert(fault(
+            "exclude",
+            message,
+            "loosen or remove a rule; `fieldtrial plan` shows each cell's reason",
+        ));
+    }
+    for cell in representatives(plan) {
+        match plan.work(cell) {
+            Ok(work) => check_work(plan, &work, &mut faults),
+            Err(why) => {
+                faults.insert(fault("workload", why, ""));
+            }
+        }
+    }
+    faults.into_iter().collect()
+}
+
+fn fault(at: &str, message: String, help: &str) -> Fault {
+    Fault { at: at.into(), message, help: help.into() }
+}
+
+/// One cell for each combination of the levels that place the work on hosts.
+fn representatives(plan: &Plan) -> Vec<u64> {
+    let places: Vec<&String> = match &plan.campaign.workload {
+        Workload::Packets(p) => vec![&p.between.0, &p.between.1],
+        Workload::Command(c) => {
+            let mut places = vec![&c.on];
+            if let Invocation::Shell(text) = &c.program {
+                places.push(text);
+            }
+            places
+        }
+    };
+    let named = |name: &str| places.iter().any(|p| p.contains(&format!("${{{name}}}")));
+    let corners: Vec<u64> = plan.grid.corners(&named).collect();
+    corners.iter().flat_map(|point| (0..plan.arms().len()).map(|arm| plan.index(*point, arm))).collect()
+}
+
+fn check_work(plan: &Plan, work: &Work, faults: &mut BTreeSet<Fault>) {
+    match work {
+        Work::Command(w) => {
+            if !plan.hosts.hosts.contains_key(&w.host) {
+                let known: Vec<&str> = plan.hosts.hosts.keys().map(String::as_str).collect();
+                faults.insert(fault(
+                    "workload.command.on",
+                    format!("no host is called `{}` in the hosts file", w.host),
+                    &format!("it has: {}", known.join(", ")),
+                ));
+            }
+        }
+        Work::Packets(w) => {
+            for port in [&w.tx, &w.rx] {
+                if plan.interface(port).is_none() {
+                    faults.insert(fault(
+                        "workload.packets.between",
+                        format!("the hosts file has no port `{port}`"),
+                        &format!("it has: {}", known_ports(plan)),
+                    ));
+                }
+            }
+            if w.tx == w.rx {
+                faults.insert(fault(
+                    "workload.packets.between",
+                    format!("`{}` is named as both ends", w.tx),
+                    "name two ports that are cabled to each other",
+                ));
+            } else if !plan
+                .hosts
+                .links
+                .iter()
+                .any(|(a, b)| (a == &w.tx && b == &w.rx) || (a == &w.rx && b == &w.tx))
+            {
+                faults.insert(fault(
+                    "workload.packets.between",
+                    format!("the hosts file has no link between `{}` and `{}`", w.tx, w.rx),
+                    "say which port is cabled to which under `links:`",
+                ));
+            }
+            let netns =
+                |port: &PortRef| plan.hosts.hosts.get(&port.host).map(|h| h.transport == Transport::Netns);
+            if netns(&w.tx) != netns(&w.rx) {
+                faults.insert(fault(
+                    "workload.packets.between",
+                    format!(
+                        "`{}` and `{}` can not be cabled: only one of them is in the embedded lab",
+                        w.tx, w.rx
+                    ),
+                    "use two hosts of the same kind",
+                ));
+            }
+        }
+    }
+}
+
+fn known_ports(plan: &Plan) -> String {
+    let ports: Vec<String> = plan
+        .hosts
+        .hosts
+        .iter()
+        .flat_map(|(h, host)| host.ports.keys().map(move |p| format!("{h}.{p}")))
+        .collect();
+    if ports.is_empty() { "no ports at all".into() } else { ports.join(", ") }
+}

@@ -1,0 +1,60 @@
+//! How long a plan will take and how large its record will be, before anything runs.
+
+use super::plan::{Decision, Plan};
+use crate::model::workload::Work;
+
+/// Counts and estimates of a plan.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Estimate {
+    pub cells: u64,
+    pub excluded: u64,
+    pub undecided: u64,
+    /// Runs of all cells that no rule excludes, over all blocks.
+    pub runs: u64,
+    /// Seconds, proofs included; None where only the run itself can tell (`command`).
+    pub seconds: Option<f64>,
+    /// Seconds if every run and proof needed its whole timeout.
+    pub seconds_at_most: f64,
+    pub record_bytes: u64,
+}
+
+/// Start, readiness and drain of a packet run beside its window, as seen on the embedded lab.
+const PACKET_OVERHEAD_S: f64 = 0.35;
+/// Journal and tables for one run, as seen: a packet run has about two dozen samples.
+const PACKET_RUN_BYTES: u64 = 9_000;
+const COMMAND_RUN_BYTES: u64 = 4_000;
+/// Page, facts and copies of the input files.
+const RECORD_BYTES: u64 = 60_000;
+
+pub fn estimate(plan: &Plan) -> Estimate {
+    let (mut excluded, mut undecided) = (0, 0);
+    if plan.campaign.exclude.is_empty() {
+        // Nothing can be excluded, so no cell has to be visited.
+    } else {
+        for cell in 0..plan.cells() {
+            match plan.decision(cell) {
+                Decision::Excluded(_) => excluded += 1,
+                Decision::Undecided(_) => undecided += 1,
+                Decision::Live | Decision::Broken(_) => {}
+            }
+        }
+    }
+    let kept = plan.cells() - excluded;
+    let runs = kept * u64::from(plan.campaign.blocks.count);
+    // Durations may hang on levels; the first cell stands for all, and the bound below is exact.
+    let work = (0..plan.cells().min(1)).find_map(|cell| plan.work(cell).ok());
+    let per_run = match &work {
+        Some(Work::Packets(w)) => Some((w.duration_ms + w.settle_ms) as f64 / 1e3 + PACKET_OVERHEAD_S),
+        _ => None,
+    };
+    let run_bytes = if per_run.is_some() { PACKET_RUN_BYTES } else { COMMAND_RUN_BYTES };
+    Estimate {
+        cells: plan.cells(),
+        excluded,
+        undecided,
+        runs,
+        seconds: per_run.map(|s| s * runs as f64 + PACKET_OVERHEAD_S * kept as f64),
+        seconds_at_most: plan.campaign.timeout_ms as f64 / 1e3 * (runs + kept) as f64,
+        record_bytes: RECORD_BYTES + run_bytes * (runs + kept),
+    }
+}

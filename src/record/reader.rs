@@ -1,0 +1,58 @@
+//! Reading a journal: every whole line counts, a torn last one loses only itself.
+
+use std::fs;
+
+use super::error::RecordError;
+use super::layout::Folder;
+use crate::evidence::fold::Evidence;
+use crate::evidence::line::decode;
+
+/// A journal as read.
+#[derive(Debug)]
+pub struct Read {
+    pub evidence: Evidence,
+    /// Bytes of whole lines; what follows is torn.
+    pub whole_bytes: u64,
+    /// Bytes of the torn last line, if any.
+    pub torn_bytes: u64,
+    pub last_seq: u64,
+}
+
+/// Reads a record's journal.
+///
+/// # Errors
+/// A line that is not the last one is damaged, a line is of a newer version, or the file cannot be
+/// read.
+pub fn read(folder: &Folder) -> Result<Read, RecordError> {
+    let path = folder.file(Folder::JOURNAL);
+    let bytes = fs::read(&path).map_err(RecordError::io("read", &path))?;
+    let mut read = Read { evidence: Evidence::default(), whole_bytes: 0, torn_bytes: 0, last_seq: 0 };
+    let mut last_at = String::new();
+    let mut rest = bytes.as_slice();
+    let mut number = 0;
+    while !rest.is_empty() {
+        number += 1;
+        let Some(end) = rest.iter().position(|b| *b == b'\n') else { break };
+        let (line, after) = rest.split_at(end + 1);
+        let damaged = |why: String| RecordError::Damaged { path: path.clone(), line: number, why };
+        let text = str::from_utf8(&line[..end]).map_err(|e| e.to_string());
+        match text.and_then(|text| decode(text).map_err(|e| e.to_string())) {
+            Ok(line) if line.seq == read.last_seq + 1 => {
+                read.last_seq = line.seq;
+                last_at.clone_from(&line.at);
+                read.evidence.apply(&line.at, line.event);
+            }
+            Ok(line) => {
+                return Err(damaged(format!("it has number {}, {} was expected", line.seq, read.last_seq + 1)));
+            }
+            // A crash of the machine can leave a last line of the right length with wrong bytes.
+            Err(_) if after.is_empty() => break,
+            Err(why) => return Err(damaged(why)),
+        }
+        read.whole_bytes += line.len() as u64;
+        rest = after;
+    }
+    read.torn_bytes = rest.len() as u64;
+    read.evidence.finish(&last_at);
+    Ok(read)
+}
