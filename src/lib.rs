@@ -29,3 +29,5 @@ pub mod conduct;
 pub mod evidence;
 pub mod model;
 pub mod protocol;
+pub mod rule;
+pub mod yaml;
