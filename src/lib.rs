@@ -13,7 +13,7 @@
 //! | `verify` | P | proofs → Verified: equal, correct, clean | model |
 //! | `protocol` | P | what workstation and agent say to each other | model |
 //! | `evidence` | P | the events and rows of a record, as types and text | model |
-//! | `conduct` | W | the spine: walk the plan, prepare, prove, measure, limits | model, rule, design, verify, evidence |
+//! | `conduct` | W | the spine: walk the plan, prepare, prove, measure, limits | model, rule, campaign, design, verify, evidence |
 //! | `remote` | W | reach a host over ssh or locally: master, upload, session, heartbeat | model, protocol, conduct |
 //! | `embedded` | W | the lab in a box: namespaces, links and agents that we make ourselves | model, remote |
 //! | `record` | W | the archive: writer, reader, layout | model, evidence |
@@ -33,3 +33,4 @@ pub mod model;
 pub mod protocol;
 pub mod rule;
 pub mod verify;
+pub mod yaml;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::args::CampaignArgs;
 use super::failure::{Failure, Outcome};
 use super::load::{Loaded, load};
-use crate::yaml::complaints_json;
+use crate::yaml::to_json;
 
 pub fn check(args: &CampaignArgs) -> Outcome {
     let checked = load(&args.campaign, args.hosts.as_deref())
@@ -37,8 +37,8 @@ pub fn check(args: &CampaignArgs) -> Outcome {
 
 fn print_json(good: bool, loaded: Option<&Loaded>, failure: Option<&Failure>) {
     let complaints = match (loaded, failure) {
-        (Some(loaded), _) => complaints_json(&loaded.warnings, &loaded.campaign_source),
-        (_, Some(Failure::Complaints { complaints, source })) => complaints_json(complaints, source),
+        (Some(loaded), _) => to_json(&loaded.warnings, &loaded.campaign_source),
+        (_, Some(Failure::Complaints { complaints, source })) => to_json(complaints, source),
         _ => serde_json::json!([]),
     };
     println!("{}", serde_json::json!({ "ok": good, "complaints": complaints }));

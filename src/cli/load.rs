@@ -10,7 +10,7 @@ use crate::design::plan::Plan;
 use crate::inventory;
 use crate::model::facts::Facts;
 use crate::model::hosts::Hosts;
-use crate::yaml::{Complaint, Source};
+use crate::yaml::{Complaint, Severity, Source, has_errors};
 
 /// Files as read, and what they mean.
 pub struct Loaded {
@@ -41,7 +41,7 @@ pub fn load(campaign_path: &Path, hosts_override: Option<&Path>) -> Result<Loade
         )))),
         None => None,
     };
-    let (errors, warnings): (Vec<_>, Vec<_>) = parsed.complaints.into_iter().partition(Complaint::is_error);
+    let (errors, warnings): (Vec<_>, Vec<_>) = parsed.complaints.into_iter().partition(|c| c.severity == Severity::Error);
     match (parsed.campaign, hosts) {
         (Some(campaign), Some(Ok((hosts_source, hosts)))) if errors.is_empty() => {
             Ok(Loaded { campaign_source, hosts_source, campaign, hosts, warnings })
@@ -63,7 +63,7 @@ pub fn load(campaign_path: &Path, hosts_override: Option<&Path>) -> Result<Loade
 pub fn load_hosts(path: &Path) -> Result<(Source, Hosts), Failure> {
     let source = source(path)?;
     let parsed = inventory::parse(&source);
-    let failed = parsed.complaints.iter().any(Complaint::is_error);
+    let failed = has_errors(&parsed.complaints);
     match parsed.hosts {
         Some(hosts) if !failed => {
             if !parsed.complaints.is_empty() {

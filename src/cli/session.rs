@@ -83,7 +83,7 @@ pub fn opening(plan: &Plan, record: &str) -> Opening {
     Opening {
         record: record.into(),
         campaign: campaign.name.clone(),
-        question: campaign.question.clone(),
+        question: Some(campaign.question.clone()),
         hypothesis: campaign.hypothesis.clone(),
         pilot: campaign.pilot,
         workload: match campaign.workload {

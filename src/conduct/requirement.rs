@@ -23,7 +23,9 @@ pub struct Checked {
 /// Every requirement of a host, held facts included, against its facts.
 pub fn check_host(host: &Host, campaign: Option<&Campaign>, facts: &Facts) -> Vec<Checked> {
     let mut scope = Scope::default();
-    scope.values.extend(facts.iter().map(|(k, v)| (k.clone(), v.clone())));
+    for (name, value) in facts {
+        scope.value(name, value);
+    }
     let mut checked: Vec<Checked> =
         host.requirements.iter().map(|(name, text)| check_rule(name, text, &scope, facts)).collect();
     for (port, declared) in &host.ports {
@@ -81,7 +83,7 @@ pub fn missed(
 fn check_rule(name: &str, text: &str, scope: &Scope, facts: &Facts) -> Checked {
     let answer = Rule::parse(text)
         .map_err(|e| e.text)
-        .and_then(|rule| rule.eval(scope).map(|met| (met, rule.names().into_iter().collect::<Vec<_>>())));
+        .and_then(|rule| rule.eval(scope).map(|met| (met, rule.names().iter().cloned().collect::<Vec<_>>())));
     let (met, found) = match answer {
         Ok((true, _)) => (true, String::new()),
         Ok((false, names)) => {

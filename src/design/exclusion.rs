@@ -8,6 +8,7 @@ use super::grid::Grid;
 use crate::campaign::Exclusion;
 use crate::model::arm::Arm;
 use crate::model::facts::Facts;
+use crate::model::level::Scalar;
 use crate::rule::Scope;
 
 /// What a rule says of one cell.
@@ -25,7 +26,7 @@ pub enum Verdict {
 #[derive(Debug, Clone)]
 pub struct Decided {
     pub text: String,
-    pub because: String,
+    pub because: Option<String>,
     names: Vec<String>,
     by_arm: bool,
     arms: usize,
@@ -35,7 +36,7 @@ pub struct Decided {
 impl Decided {
     /// Evaluates a rule over the grid's corners. `facts` are those last seen, by host.
     pub fn new(exclusion: &Exclusion, grid: &Grid, arms: &[Arm], facts: &BTreeMap<String, Facts>) -> Decided {
-        let names: Vec<String> = exclusion.rule.names().into_iter().collect();
+        let names: Vec<String> = exclusion.rule.names().iter().cloned().collect();
         let by_arm = names.iter().any(|n| n == "arm" || arms.iter().any(|a| a.settings.contains_key(n)));
         let hosts = names.iter().any(|n| n == "hosts").then(|| host_values(facts));
         let named = |n: &str| names.iter().any(|m| m == n);
@@ -44,16 +45,16 @@ impl Decided {
             for arm in arms.iter().take(if by_arm { arms.len() } else { 1 }) {
                 let mut scope = Scope::default();
                 for (name, level) in grid.levels(point).filter(|(n, _)| named(n)) {
-                    scope.levels.insert(name.to_owned(), level.scalar());
+                    scope.level(name, &level.scalar());
                 }
                 for (name, level) in arm.settings.iter().filter(|(n, _)| named(n)) {
-                    scope.levels.insert(name.clone(), level.scalar());
+                    scope.level(name, &level.scalar());
                 }
                 if named("arm") {
-                    scope.values.insert("arm".into(), Value::String(arm.name.clone()));
+                    scope.level("arm", &Scalar::Text(arm.name.clone()));
                 }
                 if let Some(hosts) = &hosts {
-                    scope.values.insert("hosts".into(), hosts.clone());
+                    scope.value("hosts", hosts);
                 }
                 verdicts.push(match exclusion.rule.eval(&scope) {
                     Ok(true) => Verdict::Exclude,
@@ -82,7 +83,10 @@ impl Decided {
 
     /// The rule as a reason, with its words.
     pub fn reason(&self) -> String {
-        if self.because.is_empty() { self.text.clone() } else { format!("{}: {}", self.text, self.because) }
+        match &self.because {
+            Some(because) => format!("{}: {because}", self.text),
+            None => self.text.clone(),
+        }
     }
 }
 

@@ -111,7 +111,7 @@ impl Plan {
         let point = self.point_of(cell);
         let arm = self.arm_of(cell);
         let lookup = |name: &str| {
-            self.grid.level(point, name).or_else(|| arm.settings.get(name)).map(|l| l.text.clone())
+            self.grid.level(point, name).or_else(|| arm.settings.get(name)).map(|l| l.text.as_str())
         };
         work::resolve(
             &self.campaign.workload,
