@@ -25,12 +25,14 @@
 //! | `tool` | H | built-in tools as programs | model, packet, nic |
 //! | `cli` | W | the front door: arguments, terminal, exit codes | all, wiring only |
 
+pub mod analysis;
 pub mod campaign;
 pub mod conduct;
 pub mod design;
 pub mod evidence;
 pub mod model;
 pub mod protocol;
+pub mod report;
 pub mod rule;
 pub mod verify;
 pub mod yaml;

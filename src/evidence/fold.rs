@@ -22,6 +22,8 @@ pub struct Evidence {
     pub blocks: BTreeMap<u32, BlockNote>,
     /// Every attempt with its session and the time it ended, in the order they ended.
     pub runs: Vec<RunRow>,
+    /// When each run began, by its journal line.
+    pub began: BTreeMap<RunKey, String>,
     /// Begun and never ended.
     pub open_runs: Vec<(RunKey, u32)>,
     pub complete: bool,
@@ -69,7 +71,10 @@ impl Evidence {
             Event::Block(note) => {
                 self.blocks.entry(note.block).or_insert(note);
             }
-            Event::RunBegan { run, position } => self.open_runs.push((run, position)),
+            Event::RunBegan { run, position } => {
+                self.began.insert(run.clone(), at.to_owned());
+                self.open_runs.push((run, position));
+            }
             Event::RunEnded(note) => {
                 self.open_runs.retain(|(run, _)| *run != note.run);
                 self.runs.push(RunRow { session, at: at.to_owned(), note: *note });

@@ -1,4 +1,8 @@
 //! The events and rows of a record, as types and text.
 
 pub mod event;
+#[cfg(test)]
+pub mod example;
 pub mod fold;
+pub mod line;
+pub mod rows;

@@ -1,0 +1,139 @@
+//! What could be wrong with a record's numbers, in sentences.
+
+use serde_json::Value;
+
+use super::findings::Findings;
+use super::pairs::Pairing;
+use super::setup;
+use crate::evidence::event::HostNote;
+use crate::evidence::fold::Evidence;
+
+/// Lists cautions that this very record gives ground for, the gravest first.
+pub fn list(pairing: &Pairing, findings: &Findings) -> Vec<String> {
+    let evidence = pairing.evidence();
+    let mut found = vec![];
+    if findings.pilot {
+        found.push("This is a pilot: it describes, and nothing in it is a verdict.".to_owned());
+    }
+    if !findings.sums.cells_hold || !findings.sums.runs_hold {
+        found.push("The sums do not hold: something that was planned is not accounted for.".to_owned());
+    }
+    if !findings.complete {
+        found.push(
+            "The record is not complete: its session ended before all planned runs were decided.".to_owned(),
+        );
+    }
+    completion(findings, &mut found);
+    left_out(findings, &mut found);
+    sessions(pairing, evidence, &mut found);
+    hosts(evidence, &mut found);
+    family(findings, &mut found);
+    let left_behind: u32 =
+        evidence.runs.iter().flat_map(|r| &r.note.roles).map(|role| role.report.left_behind).sum();
+    if left_behind > 0 {
+        found.push(format!("{left_behind} processes outlived the program that started them and were killed; they may have run beside a later measurement's start."));
+    }
+    found
+}
+
+fn completion(findings: &Findings, found: &mut Vec<String>) {
+    let of = |name: &str| findings.sums.by_outcome.get(name).copied().unwrap_or(0);
+    let all: u64 = findings.sums.by_outcome.values().sum();
+    let missing = all - of("measured");
+    if missing > 0 {
+        found.push(format!(
+            "{missing} of {all} runs were not measured ({} rejected, {} timed out, {} failed, {} interrupted); medians are of the measured runs only, and runs do not go missing at random.",
+            of("rejected"),
+            of("timed_out"),
+            of("failed"),
+            of("interrupted")
+        ));
+    }
+}
+
+fn left_out(findings: &Findings, found: &mut Vec<String>) {
+    for answer in findings.answers.iter().filter(|a| !a.exploratory) {
+        if !answer.left_out.is_empty() && answer.points > 0 {
+            found.push(format!(
+                "{} of {} blocks are not in the pooled estimate of {} on {}, because a pair in them is not complete.",
+                answer.left_out.len(),
+                answer.left_out.len() as u64 + answer.n,
+                answer.arm,
+                answer.response
+            ));
+        }
+        if !answer.points_missing.is_empty() {
+            found.push(format!(
+                "{} was compared at {} of {} grid points: {}.",
+                answer.arm,
+                answer.points,
+                answer.points + answer.points_missing.len() as u64,
+                answer.points_missing.join("; ")
+            ));
+        }
+    }
+}
+
+fn sessions(pairing: &Pairing, evidence: &Evidence, found: &mut Vec<String>) {
+    for after in 1..evidence.sessions.len() {
+        let differing = pairing.differences(after - 1, after);
+        if !differing.is_empty() {
+            found.push(format!(
+                "Session {} had another set-up than session {after}: {}. Only pairs within one set-up are compared.",
+                after + 1,
+                differing.join("; ")
+            ));
+        }
+    }
+}
+
+fn hosts(evidence: &Evidence, found: &mut Vec<String>) {
+    let Some(last) = evidence.sessions.len().checked_sub(1) else { return };
+    let hosts =
+        (0..=last).rev().map(|s| setup::hosts(evidence, s)).find(|h| !h.is_empty()).unwrap_or_default();
+    if hosts.values().any(|h| h.transport == "netns") {
+        found.push("The hosts are network namespaces of one machine: frames cross no wire, and rates say what its CPUs can do.".to_owned());
+    }
+    for (name, note) in hosts {
+        host(name, note, found);
+    }
+}
+
+fn host(name: &str, note: &HostNote, found: &mut Vec<String>) {
+    if let Some(governor) = note.facts.get("governor").and_then(Value::as_str)
+        && governor != "performance"
+    {
+        found.push(format!(
+            "{name}: the frequency governor is {governor}, so the clock may move during runs."
+        ));
+    }
+    let number = |fact: &str| note.facts.get(fact).and_then(Value::as_f64);
+    if let (Some(load), Some(cpus)) = (number("load_1m"), number("cpu_count"))
+        && load > cpus / 2.0
+    {
+        found.push(format!("{name}: the load was {load:.2} on {cpus} CPUs when its facts were read, so something else was running."));
+    }
+    if note.isolation == "process-group" {
+        found.push(format!("{name}: jobs ran in a process group and not in a PID namespace of their own, so a stray process could escape the kill."));
+    }
+}
+
+fn family(findings: &Findings, found: &mut Vec<String>) {
+    if findings.family.comparisons > 1 {
+        found.push(format!(
+            "{} comparisons form one family ({}); pooled p-values are adjusted after Holm, intervals are not.",
+            findings.family.comparisons,
+            findings.family.arms.join(", ")
+        ));
+    }
+    if findings.answers.iter().any(|a| a.exploratory) {
+        found.push("Responses that are not primary are exploratory: their verdicts are outside the family and not adjusted.".to_owned());
+    }
+    let fewest = findings.answers.iter().filter(|a| !a.exploratory && a.points > 0).map(|a| a.n).min();
+    if let Some(n) = fewest.filter(|n| *n < super::signed_rank::FEWEST_PAIRS as u64) {
+        found.push(format!(
+            "The smallest estimate rests on {n} block pairs; below {} there is a range and no verdict.",
+            super::signed_rank::FEWEST_PAIRS
+        ));
+    }
+}
