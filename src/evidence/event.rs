@@ -1,4 +1,4 @@
-//! The events of a journal. They are the truth of a record; everything else is derived from them.
+//! The events of a journal, which are the truth of a record: everything else is derived from them.
 
 use std::collections::BTreeMap;
 

@@ -1,0 +1,8 @@
+//! The one integration test binary: what is tested from outside the rooms.
+
+mod elf;
+mod house;
+mod lab;
+mod lab_holds;
+mod process;
+mod skip;
