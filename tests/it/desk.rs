@@ -1,0 +1,89 @@
+//! A folder of campaign and hosts files for one test, and the program run on them on this machine.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use crate::process;
+
+/// A campaign over `local` hosts that needs no privileges.
+pub const COMMANDS: &str = "\
+campaign: c
+question: Does it hold?
+hosts: hosts.yaml
+pilot: true
+control: {set: {text: one}}
+treatments: [{name: other, change: {text: two}}]
+workload: {command: {on: here, run: [sh, -c, 'echo same', '${text}']}}
+blocks: {count: 2, order: forward}
+timeout: 10s
+";
+pub const HOSTS: &str = "hosts:\n  here: {transport: local}\n";
+
+pub struct Desk {
+    folder: tempfile::TempDir,
+}
+
+impl Desk {
+    pub fn new(campaign: &str) -> Desk {
+        let desk = Desk { folder: tempfile::tempdir().expect("a folder for the test") };
+        desk.write("c.yaml", campaign);
+        desk.write("hosts.yaml", HOSTS);
+        desk
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path().join(name);
+        std::fs::write(&path, text).expect("the test's folder can be written");
+        path
+    }
+
+    /// The program in this folder, with a cache and a home of its own.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fieldtrial"));
+        command.args(args).current_dir(self.path()).env("XDG_CACHE_HOME", self.path().join("cache"));
+        command.env("HOME", self.path()).env("XDG_RUNTIME_DIR", self.path());
+        command
+    }
+
+    pub fn fieldtrial(&self, args: &[&str]) -> Output {
+        process::finish(&mut self.command(args), Duration::from_secs(120))
+    }
+
+    /// The one record below a reports folder.
+    pub fn record(&self, reports: &str) -> PathBuf {
+        only_record(&self.path().join(reports))
+    }
+}
+
+/// The one record below a reports folder.
+pub fn only_record(reports: &Path) -> PathBuf {
+    let mut found = Vec::new();
+    for campaign in std::fs::read_dir(reports).into_iter().flatten().flatten() {
+        found.extend(std::fs::read_dir(campaign.path()).into_iter().flatten().flatten().map(|e| e.path()));
+    }
+    assert_eq!(found.len(), 1, "records in {}: {found:?}", reports.display());
+    found.remove(0)
+}
+
+pub fn code(output: &Output) -> i32 {
+    output.status.code().unwrap_or(-1)
+}
+
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Rows of a CSV file as maps from column to text.
+pub fn csv_rows(path: &Path) -> Vec<std::collections::BTreeMap<String, String>> {
+    let mut reader = csv::Reader::from_path(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    reader.deserialize().map(|row| row.expect("a whole row")).collect()
+}

@@ -1,0 +1,75 @@
+//! The README's first command: the quickstart on the embedded lab, as root and as an ordinary user.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::desk::{code, csv_rows, only_record, stdout};
+use crate::process::{self, told};
+
+const LIMIT: Duration = Duration::from_secs(240);
+
+fn check_record(reports: &Path, output: &std::process::Output) {
+    assert_eq!(code(output), 0, "{}", told(output));
+    let record = only_record(reports);
+    let rows = csv_rows(&record.join("runs.csv"));
+    assert_eq!(rows.len(), 24, "2 sizes x 2 arms x 6 blocks");
+    assert!(rows.iter().all(|r| r["outcome"] == "measured"), "{rows:?}");
+    let rates: Vec<f64> = rows.iter().map(|r| r["tx_rate [frames/s]"].parse().unwrap()).collect();
+    assert!(rates.iter().all(|r| *r > 1000.0), "{rates:?}");
+    let samples = csv_rows(&record.join("samples.csv"));
+    assert!(samples.len() >= 24 * 5, "raw samples are kept");
+    assert!(stdout(output).contains("frame_size=64/batch-1"), "{}", told(output));
+    let page = std::fs::read_to_string(record.join("index.html")).unwrap();
+    for word in ["batch-1", "frame_size=1518", "rerun"] {
+        assert!(page.contains(word), "the page does not speak of {word}");
+    }
+}
+
+#[test]
+fn the_quickstart_runs_on_the_embedded_lab() {
+    if let Err(why) = crate::lab::allowed() {
+        crate::skip::skip("sandbox", &why);
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fieldtrial"));
+    command.args(["run", "campaigns/quickstart.yaml", "--reports"]).arg(folder.path().join("reports"));
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).env("XDG_CACHE_HOME", folder.path());
+    let output = process::finish(&mut command, LIMIT);
+    check_record(&folder.path().join("reports"), &output);
+}
+
+#[test]
+fn an_ordinary_user_gets_the_same_through_a_user_namespace() {
+    let me = Command::new("id").arg("-u").output().unwrap();
+    if String::from_utf8_lossy(&me.stdout).trim() != "0" {
+        // Then the test above has been this one.
+        return;
+    }
+    let nobody = |program: &str| {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", program]);
+        command
+    };
+    let probe = nobody("unshare").args(["-Urn", "true"]).output().unwrap();
+    if !probe.status.success() {
+        crate::skip::skip("user-namespace", &String::from_utf8_lossy(&probe.stderr));
+        return;
+    }
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    let program = folder.path().join("fieldtrial");
+    std::fs::copy(env!("CARGO_BIN_EXE_fieldtrial"), &program).unwrap();
+    for (from, name) in [("campaigns", "quickstart.yaml"), ("hosts", "netns.yaml")] {
+        std::fs::create_dir(folder.path().join(from)).unwrap();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(from).join(name);
+        std::fs::copy(source, folder.path().join(from).join(name)).unwrap();
+    }
+    let opened = Command::new("chown").args(["-R", "65534:65534"]).arg(folder.path()).status().unwrap();
+    assert!(opened.success());
+    let mut command = nobody(program.to_str().unwrap());
+    command.args(["run", "campaigns/quickstart.yaml"]).current_dir(folder.path());
+    command.env("HOME", folder.path()).env("XDG_CACHE_HOME", folder.path()).env_remove("XDG_RUNTIME_DIR");
+    let output = process::finish(&mut command, LIMIT);
+    check_record(&folder.path().join("reports"), &output);
+}
