@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::agent::AgentArgs;
-use crate::tool::ToolCommand;
+use crate::tool::Tool;
 
 /// Runs declared performance experiments on lab hosts and publishes evidence that can be trusted.
 ///
@@ -49,7 +49,7 @@ pub enum Command {
     Completions { shell: clap_complete::Shell },
     /// Built-in tools, the same ones that campaigns run on hosts
     #[command(subcommand)]
-    Tool(ToolCommand),
+    Tool(Tool),
     /// The servant on a host; started by fieldtrial, never by hand
     #[command(hide = true)]
     Agent(AgentArgs),

@@ -55,7 +55,7 @@ fn dispatch(command: Command) -> Outcome {
         Command::Hosts(command) => hosts::hosts(&command),
         Command::Schema(args) => schema::schema(&args),
         Command::Completions { shell } => schema::completions(shell),
-        Command::Tool(tool) => Ok(tool::tool(tool)),
+        Command::Tool(tool) => Ok(tool::tool(&tool)),
         Command::Agent(args) => Ok(tool::agent(&args)),
     }
 }

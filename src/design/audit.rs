@@ -61,6 +61,18 @@ fn fault(at: &str, message: String, help: &str) -> Fault {
     Fault { at: at.into(), message, help: help.into() }
 }
 
+/// Names of the hosts that the plan's cells use.
+pub fn hosts_used(plan: &Plan) -> BTreeSet<String> {
+    let mut used = BTreeSet::new();
+    for work in representatives(plan).into_iter().filter_map(|cell| plan.work(cell).ok()) {
+        match work {
+            Work::Packets(w) => used.extend([w.tx.host, w.rx.host]),
+            Work::Command(w) => used.extend([w.host]),
+        }
+    }
+    used
+}
+
 /// One cell for each combination of the levels that place the work on hosts.
 fn representatives(plan: &Plan) -> Vec<u64> {
     let places: Vec<&String> = match &plan.campaign.workload {

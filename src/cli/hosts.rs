@@ -1,0 +1,104 @@
+//! `hosts check` and `hosts discover`: what hosts are, as a table or as a file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use comfy_table::{Table, presets};
+use serde_json::{Value, json};
+
+use super::args::{HostsCommand, LabArgs};
+use super::exit::Exit;
+use super::failure::Outcome;
+use super::lab::{Opened, open_hosts};
+use super::load::load_hosts;
+use crate::conduct::check_host;
+use crate::inventory::discovered;
+use crate::model::facts::Facts;
+use crate::model::hosts::{Become, Host, Hosts, Transport};
+use crate::yaml::Source;
+
+pub fn hosts(command: &HostsCommand) -> Outcome {
+    match command {
+        HostsCommand::Check { file, lab, json } => check(file, lab, *json),
+        HostsCommand::Discover { alias, config, sudo, lab } => discover(alias, config.as_deref(), *sudo, lab),
+    }
+}
+
+fn check(file: &Path, lab: &LabArgs, as_json: bool) -> Outcome {
+    let (source, hosts) = load_hosts(file)?;
+    let opened = open_hosts(&hosts, &source, lab)?;
+    let mut all_met = true;
+    let mut answer = serde_json::Map::new();
+    for (name, host) in &hosts.hosts {
+        let empty = Facts::new();
+        let facts = opened.facts.get(name).unwrap_or(&empty);
+        let checks = check_host(host, None, facts);
+        all_met &= checks.iter().all(|c| c.met);
+        if as_json {
+            answer.insert(name.clone(), json!({ "facts": facts, "requirements": checks }));
+            continue;
+        }
+        let mut table = Table::new();
+        table.load_preset(presets::UTF8_FULL_CONDENSED).set_header(["requirement", "rule", "met", "found"]);
+        for check in &checks {
+            let met = if check.met { "yes" } else { "NO" };
+            table.add_row([check.name.as_str(), &check.rule, met, &check.found]);
+        }
+        println!("{name} ({})", isolation(&opened, name));
+        if !checks.is_empty() {
+            println!("{table}");
+        }
+        println!("{}\n", facts_table(facts));
+    }
+    if as_json {
+        println!("{}", json!({ "ok": all_met, "hosts": answer }));
+    }
+    Ok(if all_met { vec![] } else { vec![Exit::Refused] })
+}
+
+fn isolation(opened: &Opened, host: &str) -> String {
+    let note = opened.notes.iter().find(|n| n.host == host);
+    note.map_or(String::new(), |n| format!("{}, jobs end by {}", n.transport, n.isolation))
+}
+
+fn facts_table(facts: &Facts) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::UTF8_FULL_CONDENSED).set_header(["fact", "value"]);
+    for (name, value) in facts {
+        match value {
+            Value::Object(ports) if name == "ports" => {
+                for (port, facts) in ports {
+                    for (fact, value) in facts.as_object().into_iter().flatten() {
+                        table.add_row([format!("port {port}: {fact}"), shown(value)]);
+                    }
+                }
+            }
+            value => drop(table.add_row([name.clone(), shown(value)])),
+        }
+    }
+    table
+}
+
+fn shown(value: &Value) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    if text.chars().count() > 70 { text.chars().take(69).chain(['…']).collect() } else { text }
+}
+
+fn discover(alias: &str, config: Option<&Path>, sudo: bool, lab: &LabArgs) -> Outcome {
+    let host = Host {
+        name: alias.to_owned(),
+        transport: Transport::Ssh {
+            alias: alias.to_owned(),
+            user: None,
+            config: config.map(Path::to_owned),
+            r#become: if sudo { Become::Sudo } else { Become::No },
+        },
+        ports: Default::default(),
+        requirements: Default::default(),
+    };
+    let hosts = Hosts { hosts: [(alias.to_owned(), host.clone())].into(), links: vec![], lease_ms: 10_000 };
+    let opened = open_hosts(&hosts, &Source::new(format!("discover {alias}"), ""), lab)?;
+    let empty = BTreeMap::new();
+    print!("{}", discovered(&host, opened.facts.get(alias).unwrap_or(&empty)));
+    Ok(vec![])
+}
