@@ -5,4 +5,5 @@ mod house;
 mod lab;
 mod lab_holds;
 mod process;
+mod runner;
 mod skip;
