@@ -32,6 +32,16 @@ fn both_hosts_answer_over_ssh_and_are_two() {
 }
 
 #[test]
+fn a_sandbox_without_hosts_has_locks_and_a_network_of_its_own() {
+    let Some(lab) = Lab::no_hosts() else { return };
+    let mark = format!("/run/fieldtrial-lab-{}", std::process::id());
+    let output = finish(lab.command("touch").arg(&mark), LIMIT);
+    assert!(output.status.success() && !Path::new(&mark).exists(), "{}", told(&output));
+    let names = finish(lab.command("ls").arg("/sys/class/net"), LIMIT);
+    assert_eq!(String::from_utf8_lossy(&names.stdout), "labbr0\nlo\n");
+}
+
+#[test]
 fn the_program_starts_in_the_sandbox_and_its_hosts_file_names_both_hosts() {
     let Some(lab) = Lab::two_hosts() else { return };
     let hosts = lab.hosts_yaml("# the end\n");

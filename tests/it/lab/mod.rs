@@ -47,8 +47,18 @@ impl Lab {
         Lab::with(&Faults::default())
     }
 
+    /// Only the sandbox, in a fraction of the time: a workstation of its own, whose locks, leases and network
+    /// are not this machine's, for campaigns on local and embedded hosts.
+    pub fn no_hosts() -> Option<Lab> {
+        Lab::start(&Faults::default(), &[])
+    }
+
     /// Two hosts with faults, sshd listening on both; None (after saying why) where this machine cannot.
     pub fn with(faults: &Faults) -> Option<Lab> {
+        Lab::start(faults, &HOSTS)
+    }
+
+    fn start(faults: &Faults, hosts: &[(&'static str, &'static str)]) -> Option<Lab> {
         if let Err(why) = sandbox::allowed() {
             crate::skip::skip("sandbox", &why);
             return None;
@@ -56,8 +66,8 @@ impl Lab {
         // Paths of unix sockets end at 108 bytes, and control sockets are made below this folder.
         let folder = tempfile::Builder::new().prefix("ft").rand_bytes(6).tempdir_in("/tmp");
         let folder = folder.expect("the lab needs a folder in /tmp");
-        files::write(folder.path(), faults);
-        let sandbox = Sandbox::start(folder.path());
+        files::write(folder.path(), hosts, faults);
+        let sandbox = Sandbox::start(folder.path(), hosts);
         Some(Lab { sandbox, folder })
     }
 
@@ -145,7 +155,7 @@ impl Lab {
 
     /// Network namespaces of the sandbox and its hosts: whoever is in one belongs to this lab.
     pub fn networks(&self) -> Vec<PathBuf> {
-        let inits = HOSTS.iter().map(|(host, _)| self.sandbox.host(host)).chain([self.sandbox.init]);
+        let inits = self.sandbox.hosts.iter().map(|(_, init)| *init).chain([self.sandbox.init]);
         inits.map(|pid| sandbox::network(pid).expect("a running process has a network")).collect()
     }
 
