@@ -112,6 +112,17 @@ fn a_cut_link_silences_a_host_until_it_is_healed() {
 }
 
 #[test]
+fn a_frozen_host_is_silent_until_it_thaws() {
+    let Some(lab) = Lab::two_hosts() else { return };
+    lab.freeze_host("h1");
+    let mut command = lab.ssh("h1", "true");
+    let mut child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().expect("nsenter starts");
+    assert_eq!(wait(&mut child, Duration::from_millis(800)), None, "a frozen host answered");
+    lab.thaw_host("h1");
+    assert!(wait(&mut child, LIMIT).is_some_and(|status| status.success()));
+}
+
+#[test]
 fn a_host_without_power_takes_all_its_processes_with_it() {
     let Some(lab) = Lab::two_hosts() else { return };
     let networks = lab.networks();

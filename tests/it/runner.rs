@@ -12,6 +12,11 @@ const GOOD: &str =
 
 /// Lets a copy of tests/run count what a stand-in for cargo printed and skipped; its last line, and its exit code.
 fn count(printed: &str, skips: &str, cargo_status: u8) -> (String, i32) {
+    count_with(printed, skips, &format!("exit {cargo_status}"), 60)
+}
+
+/// The same with any end of cargo, and a limit in seconds.
+fn count_with(printed: &str, skips: &str, end: &str, limit: u32) -> (String, i32) {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |path: &str| folder.path().join(path);
     std::fs::create_dir_all(at("tests")).expect("a folder in it");
@@ -23,14 +28,19 @@ fn count(printed: &str, skips: &str, cargo_status: u8) -> (String, i32) {
     std::fs::write(at("printed"), printed).expect("written");
     std::fs::write(at("skips"), skips).expect("written");
     let here = folder.path().display();
-    let cargo = format!(
-        "#!/bin/sh\ncat {here}/printed\ncat {here}/skips >>\"$FIELDTRIAL_SKIPS\"\nexit {cargo_status}\n"
-    );
+    // Status 99 stands for tests that do not build.
+    let build = format!("case \"$*\" in *--no-run*) [ \"{end}\" != \"exit 99\" ]; exit ;; esac");
+    let cargo =
+        format!("#!/bin/sh\n{build}\ncat {here}/printed\ncat {here}/skips >>\"$FIELDTRIAL_SKIPS\"\n{end}\n");
     std::fs::write(at("cargo"), cargo).expect("written");
     std::fs::set_permissions(at("cargo"), PermissionsExt::from_mode(0o755)).expect("made executable");
     let path = format!("{here}:{}", std::env::var("PATH").unwrap_or_default());
     let mut command = Command::new("bash");
-    command.arg(at("tests/run")).arg("--quick").env("PATH", path);
+    command
+        .arg(at("tests/run"))
+        .arg("--quick")
+        .env("PATH", path)
+        .env("FIELDTRIAL_TEST_LIMIT", limit.to_string());
     let output = finish(&mut command, Duration::from_secs(60));
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     let last = stdout.lines().last().unwrap_or_default().to_owned();
@@ -64,6 +74,25 @@ fn a_skip_counts_as_skipped_and_only_a_true_probe_justifies_it() {
 fn failures_crashes_and_nothing_at_all_are_never_success() {
     let failed = GOOD.replace("0 failed", "2 failed").replace("ok.", "FAILED.");
     assert_eq!(count(&failed, "", 101), ("5 passed, 2 failed, 0 skipped".to_owned(), 1));
-    assert_eq!(count(GOOD, "", 101), ("5 passed, 1 failed, 0 skipped".to_owned(), 1), "a crash, or no build");
+    assert_eq!(count(GOOD, "", 101), ("5 passed, 1 failed, 0 skipped".to_owned(), 1), "a crash");
+    assert_eq!(count(GOOD, "", 99), ("0 passed, 1 failed, 0 skipped".to_owned(), 1), "no build");
     assert_eq!(count("", "", 0), ("0 passed, 0 failed, 0 skipped".to_owned(), 1));
+}
+
+#[test]
+fn a_run_that_hangs_ends_by_its_limit() {
+    let began = std::time::Instant::now();
+    let (last, code) = count_with(GOOD, "", "sleep 600", 1);
+    assert_eq!((last.as_str(), code), ("5 passed, 1 failed, 0 skipped", 1));
+    assert!(began.elapsed() < Duration::from_secs(50));
+}
+
+#[test]
+fn every_listed_need_has_a_probe_and_a_reason() {
+    let list = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/skips.txt"))
+        .expect("readable");
+    let with =
+        |field: &str| list.lines().filter(|line| line.len() > field.len() && line.starts_with(field)).count();
+    assert!(with("need: ") > 0);
+    assert_eq!((with("probe: "), with("reason: ")), (with("need: "), with("need: ")));
 }

@@ -145,6 +145,16 @@ impl Lab {
         sandbox::kill(self.sandbox.host(host), libc::SIGKILL);
     }
 
+    /// Stops every process of a host without ending any: it neither answers nor hangs up.
+    pub fn freeze_host(&self, host: &str) {
+        self.signal_host(host, libc::SIGSTOP);
+    }
+
+    /// Lets the processes of a frozen host go on.
+    pub fn thaw_host(&self, host: &str) {
+        self.signal_host(host, libc::SIGCONT);
+    }
+
     /// Writes a hosts file for h1 and h2 (port `port0` each, cabled) with `extra` lines at its end.
     pub fn hosts_yaml(&self, extra: &str) -> PathBuf {
         let path = self.folder().join("hosts.yaml");
@@ -164,6 +174,13 @@ impl Lab {
         command.args(["-t", &self.sandbox.host(host).to_string(), "-n", "-m", "-u", "-i", "-p", "--"]);
         command.args(["sh", "-c", line]).env("HOME", "/root").env_remove("FIELDTRIAL_SKIPS");
         command
+    }
+
+    fn signal_host(&self, host: &str, signal: i32) {
+        let network = sandbox::network(self.sandbox.host(host)).expect("the host runs");
+        for pid in sandbox::members(&[network]) {
+            sandbox::kill(pid, signal);
+        }
     }
 
     fn set_link(&self, host: &str, state: &str) {

@@ -127,14 +127,18 @@ pub fn network(pid: u32) -> Option<PathBuf> {
 
 /// Command lines of the processes that are in one of these networks.
 pub fn inhabitants(networks: &[PathBuf]) -> Vec<String> {
-    let processes = std::fs::read_dir("/proc").expect("/proc is mounted");
-    let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let inside = pids.filter(|pid| network(*pid).is_some_and(|network| networks.contains(&network)));
-    let named = inside.map(|pid| {
+    let named = members(networks).into_iter().map(|pid| {
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         format!("{pid}: {}", String::from_utf8_lossy(&line).replace('\0', " "))
     });
     named.collect()
+}
+
+/// The processes that are in one of these networks.
+pub fn members(networks: &[PathBuf]) -> Vec<u32> {
+    let processes = std::fs::read_dir("/proc").expect("/proc is mounted");
+    let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|pid| network(*pid).is_some_and(|network| networks.contains(&network))).collect()
 }
 
 fn children(pid: u32) -> Vec<u32> {
