@@ -32,6 +32,16 @@ fn both_hosts_answer_over_ssh_and_are_two() {
 }
 
 #[test]
+fn a_sandbox_without_hosts_has_locks_and_a_network_of_its_own() {
+    let Some(lab) = Lab::no_hosts() else { return };
+    let mark = format!("/run/fieldtrial-lab-{}", std::process::id());
+    let output = finish(lab.command("touch").arg(&mark), LIMIT);
+    assert!(output.status.success() && !Path::new(&mark).exists(), "{}", told(&output));
+    let names = finish(lab.command("ls").arg("/sys/class/net"), LIMIT);
+    assert_eq!(String::from_utf8_lossy(&names.stdout), "labbr0\nlo\n");
+}
+
+#[test]
 fn the_program_starts_in_the_sandbox_and_its_hosts_file_names_both_hosts() {
     let Some(lab) = Lab::two_hosts() else { return };
     let hosts = lab.hosts_yaml("# the end\n");
@@ -99,6 +109,17 @@ fn a_cut_link_silences_a_host_until_it_is_healed() {
     assert_eq!(answer(&lab, "h2", "echo other"), "other");
     lab.heal_link("h1");
     assert_eq!(answer(&lab, "h1", "echo back"), "back");
+}
+
+#[test]
+fn a_frozen_host_is_silent_until_it_thaws() {
+    let Some(lab) = Lab::two_hosts() else { return };
+    lab.freeze_host("h1");
+    let mut command = lab.ssh("h1", "true");
+    let mut child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().expect("nsenter starts");
+    assert_eq!(wait(&mut child, Duration::from_millis(800)), None, "a frozen host answered");
+    lab.thaw_host("h1");
+    assert!(wait(&mut child, LIMIT).is_some_and(|status| status.success()));
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn target<'path>(file: &str, used: &'path Path) -> Option<&'path str> {
         ["crate" | "fieldtrial", ..] => 1,
         ["super", ..] => {
             let climbed = segments.iter().take_while(|segment| **segment == "super").count();
-            let height = used.depth + if file.ends_with("/mod.rs") { 1 } else { 2 };
+            let height = used.depth + file.matches('/').count() - usize::from(file.ends_with("/mod.rs"));
             if climbed < height {
                 return None;
             }
@@ -76,6 +76,8 @@ fn doors_in_the_table_are_open() {
     assert_eq!(said("src/b/x.rs", "use crate::a::T; use crate::b::U; use super::y; use std::c::d;"), none);
     assert_eq!(said("src/b/x.rs", "pub(crate) fn f() {}\nmod tests { use super::super::y; }"), none);
     assert_eq!(said("src/b/mod.rs", "mod tests { use super::c; }"), none, "a name inside the room");
+    assert_eq!(said("src/b/tests/x.rs", "use super::super::c;"), none, "a name inside the room");
+    assert_eq!(said("src/b/tests/mod.rs", "use super::*;"), none, "the room itself");
     assert_eq!(said("src/cli/x.rs", "use crate::{a, b, c};"), none);
     assert_eq!(said("src/main.rs", "fn main() { fieldtrial::cli::main() }"), none);
     assert_eq!(
@@ -94,6 +96,7 @@ fn walls_are_walls_however_they_are_written() {
         ("src/b/x.rs", "use super::super::c::T;"),
         ("src/b/x.rs", "mod tests { use super::super::super::c; }"),
         ("src/b/mod.rs", "use super::c;"),
+        ("src/b/tests/x.rs", "use super::super::super::c;"),
         ("src/b/x.rs", "use fieldtrial::c;"),
         ("src/b/x.rs", "use crate::nowhere::T;"),
         ("src/b/x.rs", "use crate as house;"),

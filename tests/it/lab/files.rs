@@ -10,14 +10,14 @@ const SANDBOX_SH: &str = include_str!("sandbox.sh");
 const HOST_SH: &str = include_str!("host.sh");
 
 /// Writes everything that the sandbox and its hosts need into `lab`.
-pub fn write(lab: &Path, faults: &Faults) {
+pub fn write(lab: &Path, hosts: &[(&'static str, &'static str)], faults: &Faults) {
     put(&lab.join("sandbox.sh"), SANDBOX_SH);
     put(&lab.join("host.sh"), HOST_SH);
     make_folder(&lab.join("home"));
     let client = key(lab, "id");
     let foreign = key(lab, "foreign");
     let mut known = String::new();
-    for (host, address) in HOSTS {
+    for &(host, address) in hosts {
         let etc = lab.join(host).join("etc");
         make_folder(&etc);
         make_folder(&lab.join(host).join("ov"));

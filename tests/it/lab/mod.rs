@@ -47,8 +47,18 @@ impl Lab {
         Lab::with(&Faults::default())
     }
 
+    /// Only the sandbox, in a fraction of the time: a workstation of its own, whose locks, leases and network
+    /// are not this machine's, for campaigns on local and embedded hosts.
+    pub fn no_hosts() -> Option<Lab> {
+        Lab::start(&Faults::default(), &[])
+    }
+
     /// Two hosts with faults, sshd listening on both; None (after saying why) where this machine cannot.
     pub fn with(faults: &Faults) -> Option<Lab> {
+        Lab::start(faults, &HOSTS)
+    }
+
+    fn start(faults: &Faults, hosts: &[(&'static str, &'static str)]) -> Option<Lab> {
         if let Err(why) = sandbox::allowed() {
             crate::skip::skip("sandbox", &why);
             return None;
@@ -56,8 +66,8 @@ impl Lab {
         // Paths of unix sockets end at 108 bytes, and control sockets are made below this folder.
         let folder = tempfile::Builder::new().prefix("ft").rand_bytes(6).tempdir_in("/tmp");
         let folder = folder.expect("the lab needs a folder in /tmp");
-        files::write(folder.path(), faults);
-        let sandbox = Sandbox::start(folder.path());
+        files::write(folder.path(), hosts, faults);
+        let sandbox = Sandbox::start(folder.path(), hosts);
         Some(Lab { sandbox, folder })
     }
 
@@ -135,6 +145,16 @@ impl Lab {
         sandbox::kill(self.sandbox.host(host), libc::SIGKILL);
     }
 
+    /// Stops every process of a host without ending any: it neither answers nor hangs up.
+    pub fn freeze_host(&self, host: &str) {
+        self.signal_host(host, libc::SIGSTOP);
+    }
+
+    /// Lets the processes of a frozen host go on.
+    pub fn thaw_host(&self, host: &str) {
+        self.signal_host(host, libc::SIGCONT);
+    }
+
     /// Writes a hosts file for h1 and h2 (port `port0` each, cabled) with `extra` lines at its end.
     pub fn hosts_yaml(&self, extra: &str) -> PathBuf {
         let path = self.folder().join("hosts.yaml");
@@ -145,7 +165,7 @@ impl Lab {
 
     /// Network namespaces of the sandbox and its hosts: whoever is in one belongs to this lab.
     pub fn networks(&self) -> Vec<PathBuf> {
-        let inits = HOSTS.iter().map(|(host, _)| self.sandbox.host(host)).chain([self.sandbox.init]);
+        let inits = self.sandbox.hosts.iter().map(|(_, init)| *init).chain([self.sandbox.init]);
         inits.map(|pid| sandbox::network(pid).expect("a running process has a network")).collect()
     }
 
@@ -154,6 +174,13 @@ impl Lab {
         command.args(["-t", &self.sandbox.host(host).to_string(), "-n", "-m", "-u", "-i", "-p", "--"]);
         command.args(["sh", "-c", line]).env("HOME", "/root").env_remove("FIELDTRIAL_SKIPS");
         command
+    }
+
+    fn signal_host(&self, host: &str, signal: i32) {
+        let network = sandbox::network(self.sandbox.host(host)).expect("the host runs");
+        for pid in sandbox::members(&[network]) {
+            sandbox::kill(pid, signal);
+        }
     }
 
     fn set_link(&self, host: &str, state: &str) {

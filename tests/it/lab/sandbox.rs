@@ -8,7 +8,6 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-use super::HOSTS;
 use super::TEST_INTERFACE;
 
 /// A fresh ssh host takes half a second; the rest is for a machine that is busy.
@@ -19,20 +18,25 @@ pub struct Sandbox {
     holder: Child,
     /// PID 1 of the sandbox, by its number outside.
     pub init: u32,
-    hosts: Vec<(String, u32)>,
+    /// PID 1 of each host, likewise.
+    pub hosts: Vec<(String, u32)>,
 }
 
 impl Sandbox {
     /// Starts the hosts described in `folder` and returns when every sshd listens.
-    pub fn start(folder: &Path) -> Sandbox {
-        let hosts: Vec<_> = HOSTS.iter().map(|(host, address)| format!("{host}={address}")).collect();
-        let [(a, _), (b, _)] = HOSTS;
+    /// Test interfaces are cabled in pairs, in the order of `hosts`.
+    pub fn start(folder: &Path, hosts: &[(&str, &str)]) -> Sandbox {
+        let entries: Vec<_> = hosts.iter().map(|(host, address)| format!("{host}={address}")).collect();
+        let cables = hosts.chunks_exact(2).map(|pair| {
+            let [a, b] = [pair[0].0, pair[1].0];
+            format!("{a}:{TEST_INTERFACE}={b}:{TEST_INTERFACE}")
+        });
         let log = folder.join("log");
         let mut command = Command::new("unshare");
         command.args(["--net", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc", "bash"]);
         command.arg(folder.join("sandbox.sh"));
-        command.env("LAB", folder).env("FIELDTRIAL_LAB", folder).env("HOSTS", hosts.join(" "));
-        command.env("CABLES", format!("{a}:{TEST_INTERFACE}={b}:{TEST_INTERFACE}"));
+        command.env("LAB", folder).env("FIELDTRIAL_LAB", folder).env("HOSTS", entries.join(" "));
+        command.env("CABLES", cables.collect::<Vec<_>>().join(" "));
         // So that no client can read or write the files of the one who runs the tests.
         command.env("HIDE", std::env::var("HOME").map(|home| format!("{home}/.ssh")).unwrap_or_default());
         command.stdin(Stdio::null()).stdout(Stdio::piped());
@@ -54,19 +58,19 @@ impl Sandbox {
         }
         sandbox.init = only_child(sandbox.holder.id()).expect("a ready sandbox has an init");
         for holder in children(sandbox.init) {
-            let host = HOSTS.iter().find(|(host, _)| environment_has(holder, "HOST", host));
+            let host = hosts.iter().find(|(host, _)| environment_has(holder, "HOST", host));
             if let (Some((host, _)), Some(init)) = (host, only_child(holder)) {
                 sandbox.hosts.push(((*host).to_owned(), init));
             }
         }
-        assert_eq!(sandbox.hosts.len(), HOSTS.len(), "hosts found: {:?}", sandbox.hosts);
+        assert_eq!(sandbox.hosts.len(), hosts.len(), "hosts found: {:?}", sandbox.hosts);
         sandbox
     }
 
     /// PID 1 of a host, by its number outside.
     pub fn host(&self, name: &str) -> u32 {
         let known = self.hosts.iter().find(|(host, _)| host == name);
-        known.unwrap_or_else(|| panic!("the lab has h1 and h2, not {name}")).1
+        known.unwrap_or_else(|| panic!("this lab has no host {name}")).1
     }
 }
 
@@ -123,14 +127,18 @@ pub fn network(pid: u32) -> Option<PathBuf> {
 
 /// Command lines of the processes that are in one of these networks.
 pub fn inhabitants(networks: &[PathBuf]) -> Vec<String> {
-    let processes = std::fs::read_dir("/proc").expect("/proc is mounted");
-    let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let inside = pids.filter(|pid| network(*pid).is_some_and(|network| networks.contains(&network)));
-    let named = inside.map(|pid| {
+    let named = members(networks).into_iter().map(|pid| {
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         format!("{pid}: {}", String::from_utf8_lossy(&line).replace('\0', " "))
     });
     named.collect()
+}
+
+/// The processes that are in one of these networks.
+pub fn members(networks: &[PathBuf]) -> Vec<u32> {
+    let processes = std::fs::read_dir("/proc").expect("/proc is mounted");
+    let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|pid| network(*pid).is_some_and(|network| networks.contains(&network))).collect()
 }
 
 fn children(pid: u32) -> Vec<u32> {
