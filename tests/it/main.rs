@@ -8,11 +8,8 @@ mod lab_holds;
 mod mistakes;
 mod over_ssh;
 mod process;
-<<<<<<< HEAD
 mod quickstart;
 mod record;
-=======
 mod runner;
->>>>>>> tests
 mod skip;
 mod spine;
