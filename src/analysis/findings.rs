@@ -57,6 +57,7 @@ pub struct Method {
 pub struct Family {
     /// Primary responses; all others are exploratory.
     pub responses: Vec<String>,
+    /// Treatments and combinations with a live pair; anchors are outside.
     pub arms: Vec<String>,
     pub comparisons: u64,
     pub correction: String,
@@ -157,7 +158,7 @@ pub struct Effect {
     pub interval: Option<Interval>,
     /// Exact, two-sided, unadjusted.
     pub p: Option<f64>,
-    /// Holm over the family; only for pooled effects of a primary response.
+    /// Holm over the family; only for pooled effects that are in it.
     pub p_adjusted: Option<f64>,
     /// Relative difference that counts as none.
     pub margin: Option<f64>,

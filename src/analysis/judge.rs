@@ -59,9 +59,13 @@ pub fn judge(evidence: &Evidence) -> Findings {
     findings
 }
 
-/// Cells that were measured and lost, for the table of rejected configurations.
+/// Cells that were measured and lost, for the table of rejected configurations; an anchor that is
+/// slower than the control is progress, not a loss.
 pub fn losses(findings: &Findings) -> Vec<Loss> {
-    let lost = findings.effects.iter().filter(|e| e.verdict == Verdict::Worse && !e.exploratory);
+    let lost = findings
+        .effects
+        .iter()
+        .filter(|e| e.verdict == Verdict::Worse && !e.exploratory && e.kind != ArmKind::Anchor);
     lost.filter_map(|e| {
         let cell = e.cell.clone()?;
         Some(Loss { cell, reason: e.sentence.clone(), evidence: verdict::numbers(e).unwrap_or_default() })
@@ -85,14 +89,25 @@ fn ranked(responses: &[Response]) -> impl Iterator<Item = (&Response, bool)> {
 fn family(responses: &[Response], arms: &[(&ArmNote, Vec<Point>)]) -> Family {
     let primary: Vec<String> =
         ranked(responses).filter(|(_, exploratory)| !exploratory).map(|(r, _)| r.name.clone()).collect();
-    let arms: Vec<String> = arms.iter().map(|(arm, _)| arm.name.clone()).collect();
+    let arms: Vec<String> = arms
+        .iter()
+        .filter(|(arm, points)| is_compared(arm, points))
+        .map(|(arm, _)| arm.name.clone())
+        .collect();
     Family {
         comparisons: (primary.len() * arms.len()) as u64,
         responses: primary,
         arms,
-        correction: "Holm, over the pooled effects of all arms on each primary response".to_owned(),
+        correction: "Holm, over the pooled effects of treatments and combinations on each primary response"
+            .to_owned(),
         alpha: ALPHA,
     }
+}
+
+/// Does an arm count in the family? Anchors only show where the control stands, and an arm without a
+/// live pair was turned down before any timing, so that leaving it out cannot favour anything.
+fn is_compared(arm: &ArmNote, points: &[Point]) -> bool {
+    arm.kind != ArmKind::Anchor && points.iter().any(|p| p.obstacle.is_none())
 }
 
 /// Where an arm may be compared with the control: every grid point where it was planned to run.
@@ -139,6 +154,12 @@ struct Pooled<'a> {
     measured: Measured,
 }
 
+impl Pooled<'_> {
+    fn in_family(&self) -> bool {
+        !self.exploratory && is_compared(self.arm, self.points)
+    }
+}
+
 /// What every judgement needs, and what came of them.
 struct Bench<'a> {
     pairing: &'a Pairing<'a>,
@@ -160,8 +181,8 @@ impl Bench<'_> {
             }
         }
         let mut primary: Vec<&mut Effect> =
-            pooled.iter_mut().filter(|p| !p.exploratory).map(|p| &mut p.measured.effect).collect();
-        // An arm without a p still is a comparison that was planned, hence 1.
+            pooled.iter_mut().filter(|p| p.in_family()).map(|p| &mut p.measured.effect).collect();
+        // An arm whose runs gave no p still is a comparison that was planned, hence 1.
         let p: Vec<f64> = primary.iter().map(|e| e.p.unwrap_or(1.0)).collect();
         for (effect, adjusted) in primary.iter_mut().zip(holm::adjust(&p)) {
             effect.p_adjusted = effect.p.map(|_| adjusted);
@@ -178,9 +199,10 @@ impl Bench<'_> {
     }
 
     fn decide(&mut self, pooled: Pooled, comparisons: u64) {
+        let in_family = pooled.in_family();
         let Pooled { response, exploratory, arm, points, measured } = pooled;
         let (p, family) =
-            if exploratory { (measured.effect.p, 1) } else { (measured.effect.p_adjusted, comparisons) };
+            if in_family { (measured.effect.p_adjusted, comparisons) } else { (measured.effect.p, 1) };
         let whole = Circumstances { pilot: self.pilot, p, family, gate: None };
         self.found.answers.push(decide(measured, &whole));
         for point in points {

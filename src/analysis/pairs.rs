@@ -27,6 +27,7 @@ pub struct Pairing<'a> {
 }
 
 impl<'a> Pairing<'a> {
+    /// Indexes the runs and compares all sessions' set-ups once.
     pub fn new(evidence: &'a Evidence) -> Pairing<'a> {
         let runs = evidence.runs.iter().map(|row| ((&row.note.run.cell, row.note.run.block), row)).collect();
         let mut differences = BTreeMap::new();
@@ -41,6 +42,7 @@ impl<'a> Pairing<'a> {
         Pairing { evidence, runs, differences }
     }
 
+    /// What is judged.
     pub fn evidence(&self) -> &'a Evidence {
         self.evidence
     }

@@ -194,13 +194,18 @@ fn values_without_a_logarithm_are_null_with_the_reason() {
     survives_json(&findings);
 }
 
-/// Two grid points, arms `new` and `same` and the refused `bad`, eight blocks.
+/// Two grid points, arms `new`, `also`, `same` and the refused `bad`, eight blocks.
 fn grid() -> Record {
-    let arms = [("new", ArmKind::Treatment), ("same", ArmKind::Anchor), ("bad", ArmKind::Combination)];
+    let arms = [
+        ("new", ArmKind::Treatment),
+        ("also", ArmKind::Treatment),
+        ("same", ArmKind::Anchor),
+        ("bad", ArmKind::Combination),
+    ];
     let mut record = Record::open(&arms, 8);
     let mut cells = vec![];
     for size in ["1", "8"] {
-        for arm in ["old", "new", "same"] {
+        for arm in ["old", "new", "also", "same"] {
             cells.push((size, arm, record.cell(&[("size", size)], arm, Fate::Live, None)));
         }
         record.cell(&[("size", size)], "bad", Fate::Refused, Some(("proof", "another answer", "a != b")));
@@ -214,13 +219,9 @@ fn grid() -> Record {
             let wobble = 1.0 + i as f64 / 1000.0;
             let factor = match *arm {
                 "new" => 0.7 * wobble,
-                "same" => {
-                    if i % 2 == 0 {
-                        0.95 * wobble
-                    } else {
-                        1.06 / wobble
-                    }
-                }
+                "also" => 0.9 / wobble,
+                "same" if i % 2 == 0 => 0.95 * wobble,
+                "same" => 1.06 / wobble,
                 _ => 1.0,
             };
             record.measured(cell, block, base * scale * factor);
@@ -233,15 +234,20 @@ fn grid() -> Record {
 #[test]
 fn arms_are_pooled_first_and_only_those_that_pass_are_judged_per_cell() {
     let findings = judge(&grid().evidence);
-    assert_eq!(findings.family.comparisons, 3);
+    assert_eq!(
+        (findings.family.comparisons, findings.family.arms.as_slice()),
+        (2, &["new".into(), "also".into()][..])
+    );
     let of = |arm: &str| findings.answers.iter().find(|a| a.arm == arm).unwrap();
     let new = of("new");
     assert_eq!((new.verdict, new.points, new.n), (Verdict::Better, 2, 8));
     assert_eq!(new.p, Some(2.0 / 256.0));
-    assert_eq!(new.p_adjusted, Some(6.0 / 256.0), "Holm over three arms");
-    assert!(new.sentence.contains("adjusted for 3 comparisons"), "{}", new.sentence);
+    assert_eq!(new.p_adjusted, Some(4.0 / 256.0), "Holm over two arms");
+    assert!(new.sentence.contains("adjusted for 2 comparisons"), "{}", new.sentence);
     let same = of("same");
     assert_eq!((same.verdict, same.kind), (Verdict::Inconclusive, ArmKind::Anchor));
+    assert_eq!(same.p_adjusted, None);
+    assert!(same.sentence.starts_with("Anchor, outside the family: "), "{}", same.sentence);
     let bad = of("bad");
     assert_eq!((bad.verdict, bad.points, bad.points_missing.len()), (Verdict::NotComparable, 0, 2));
     assert!(bad.sentence.contains("refused by the proof: another answer"), "{}", bad.sentence);
@@ -252,7 +258,7 @@ fn arms_are_pooled_first_and_only_those_that_pass_are_judged_per_cell() {
         assert_eq!(effect.verdict, Verdict::Inconclusive);
         assert!(effect.sentence.contains("pooled effect did not pass"), "{}", effect.sentence);
     }
-    assert_eq!(findings.effects.len(), 6);
+    assert_eq!(findings.effects.len(), 8);
     survives_json(&findings);
 }
 
@@ -278,10 +284,10 @@ fn a_pooled_block_counts_only_with_all_its_grid_points() {
 fn both_sums_hold_and_say_so_and_a_run_that_never_began_breaks_the_second() {
     let findings = judge(&grid().evidence);
     assert!(findings.sums.cells_hold && findings.sums.runs_hold, "{:?}", findings.sums);
-    assert_eq!(findings.sums.words[0], "8 planned cells = 0 excluded + 2 refused + 6 live: holds");
+    assert_eq!(findings.sums.words[0], "10 planned cells = 0 excluded + 2 refused + 8 live: holds");
     assert_eq!(
         findings.sums.words[1],
-        "48 runs of live cells = 48 measured + 0 rejected + 0 timed out + 0 failed + 0 interrupted: holds"
+        "64 runs of live cells = 64 measured + 0 rejected + 0 timed out + 0 failed + 0 interrupted: holds"
     );
     let mut record = grid();
     record.evidence.runs.pop();
@@ -328,6 +334,55 @@ fn a_rerun_after_a_kernel_update_is_shown_apart_and_names_the_kernel() {
     assert_eq!(found.differences, ["h1.kernel: 6.1 → 6.2"]);
     assert_eq!(rerun("6.1", "bb22").effects_with_reruns[0].with_reruns, None);
     survives_json(&findings);
+}
+
+/// Eight blocks of which the last was interrupted and its missing run was resumed under `kernel`.
+fn resumed(kernel: &str) -> Findings {
+    let mut record = Record::pairs(&CONTROL[..7], &times(0.8)[..7]);
+    let (old, new) = (example::cell_id(&[("size", "1")], "old"), example::cell_id(&[("size", "1")], "new"));
+    record.block(8, None, &[&old, &new]);
+    record.measured(&old, 8, 10.0);
+    record.ended(&new, 8, RunOutcome::Interrupted, "the session ended");
+    record.session(SessionKind::Resume, kernel, "aa11");
+    let mut again = example::run(&new.0, 8, 8.0);
+    again.run.attempt = 2;
+    record.run(again);
+    judge(&record.evidence)
+}
+
+#[test]
+fn a_resumed_attempt_takes_the_place_of_the_interrupted_one() {
+    let findings = resumed("6.1");
+    assert_eq!((findings.effects[0].n, findings.effects[0].verdict), (8, Verdict::Better));
+    assert_eq!((findings.sums.runs_due, findings.sums.added_attempts), (16, 1));
+    assert!(findings.sums.runs_hold && findings.sums.by_outcome["interrupted"] == 0);
+}
+
+#[test]
+fn a_pair_whose_runs_had_different_setups_leaves_the_estimate_and_says_what_differs() {
+    let findings = resumed("6.2");
+    let effect = &findings.effects[0];
+    assert_eq!((effect.n, effect.left_out.len(), effect.left_out[0].block), (7, 1, 8));
+    assert!(effect.left_out[0].reason.contains("h1.kernel: 6.1 → 6.2"), "{:?}", effect.left_out);
+}
+
+#[test]
+fn a_secondary_response_is_exploratory_and_stays_outside_the_family() {
+    let mut record = Record::pairs(&CONTROL, &times(0.8));
+    let opening = record.evidence.opening.as_mut().unwrap();
+    let mut second = example::wall_time();
+    second.name = "cpu_time".into();
+    second.primary = false;
+    opening.responses.push(second);
+    for row in &mut record.evidence.runs {
+        let seconds = row.note.values["wall_time"];
+        row.note.values.insert("cpu_time".into(), seconds / 2.0);
+    }
+    let findings = judge(&record.evidence);
+    assert_eq!((findings.family.comparisons, findings.family.responses.len()), (1, 1));
+    let second = findings.answers.iter().find(|a| a.response == "cpu_time").unwrap();
+    assert!(second.exploratory && second.p_adjusted.is_none());
+    assert!(second.sentence.starts_with("Exploratory: "), "{}", second.sentence);
 }
 
 #[test]

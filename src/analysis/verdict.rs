@@ -3,6 +3,7 @@
 use super::effect::{ALPHA, Measured};
 use super::findings::{Effect, Verdict};
 use super::signed_rank::FEWEST_PAIRS;
+use crate::model::arm::ArmKind;
 use crate::model::response::Better;
 
 /// What decides beside the numbers.
@@ -33,7 +34,11 @@ pub fn decide(measured: Measured, circumstances: &Circumstances) -> Effect {
         }
         None => weigh(&mut effect, circumstances),
     };
-    effect.sentence = if effect.exploratory { format!("Exploratory: {said}") } else { said };
+    effect.sentence = match (effect.exploratory, effect.kind) {
+        (true, _) => format!("Exploratory: {said}"),
+        (false, ArmKind::Anchor) => format!("Anchor, outside the family: {said}"),
+        _ => said,
+    };
     effect
 }
 

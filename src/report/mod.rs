@@ -1,1 +1,14 @@
 //! Findings as a page and as tables.
+
+pub mod ledger;
+pub mod number;
+pub mod origin;
+pub mod page;
+pub mod strip;
+pub mod table;
+#[cfg(test)]
+mod tests;
+pub mod view;
+
+pub use page::{PageError, page};
+pub use table::table;

@@ -1,0 +1,152 @@
+//! Where the numbers come from: sessions, hosts, programs and exact commands.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::view::{anchor, word};
+use crate::evidence::fold::Evidence;
+use crate::model::cell::CellId;
+
+/// One command that worked on the record.
+#[derive(Debug, Serialize)]
+pub struct SessionView {
+    pub number: usize,
+    pub kind: String,
+    pub at: String,
+    pub command: String,
+    pub version: String,
+    pub digest: String,
+}
+
+/// One host in one session.
+#[derive(Debug, Serialize)]
+pub struct HostView {
+    pub host: String,
+    pub session: usize,
+    pub transport: String,
+    pub isolation: String,
+    pub lease: u64,
+    pub facts: Vec<(String, String)>,
+}
+
+/// The commands of one cell.
+#[derive(Debug, Serialize)]
+pub struct CommandView {
+    pub cell: String,
+    pub anchor: String,
+    pub roles: Vec<RoleView>,
+    /// Ready to paste.
+    pub rerun: String,
+}
+
+/// What one role ran, and how often just so.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RoleView {
+    pub role: String,
+    pub host: String,
+    pub command: String,
+    pub program: String,
+    pub runs: usize,
+}
+
+/// Sessions in order, numbered from 1.
+pub fn sessions(evidence: &Evidence) -> Vec<SessionView> {
+    let view = |(i, (at, s)): (usize, &(String, crate::evidence::event::Session))| SessionView {
+        number: i + 1,
+        kind: word(s.kind),
+        at: at.clone(),
+        command: s.command.iter().map(|a| quoted(a)).collect::<Vec<_>>().join(" "),
+        version: s.version.clone(),
+        digest: s.tool_sha256.clone(),
+    };
+    evidence.sessions.iter().enumerate().map(view).collect()
+}
+
+/// Facts of every host, as each session found them.
+pub fn hosts(evidence: &Evidence) -> Vec<HostView> {
+    evidence
+        .hosts
+        .iter()
+        .map(|(session, note)| {
+            let mut facts = vec![];
+            for (name, value) in &note.facts {
+                flatten(name, value, &mut facts);
+            }
+            HostView {
+                host: note.host.clone(),
+                session: session + 1,
+                transport: note.transport.clone(),
+                isolation: note.isolation.clone(),
+                lease: note.lease,
+                facts,
+            }
+        })
+        .collect()
+}
+
+fn flatten(path: &str, value: &Value, into: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                flatten(&format!("{path}.{key}"), value, into);
+            }
+        }
+        Value::String(text) => into.push((path.to_owned(), text.clone())),
+        other => into.push((path.to_owned(), other.to_string())),
+    }
+}
+
+/// Distinct commands of each cell that ran, with the command that measures the cell again.
+pub fn commands(evidence: &Evidence) -> Vec<CommandView> {
+    let record = evidence.opening.as_ref().map_or("RECORD", |o| o.record.as_str());
+    let mut by_cell: BTreeMap<&CellId, Vec<RoleView>> = BTreeMap::new();
+    for row in &evidence.runs {
+        let found = by_cell.entry(&row.note.run.cell).or_default();
+        for role in &row.note.roles {
+            let program = role.report.program.as_ref();
+            let view = RoleView {
+                role: role.role.clone(),
+                host: role.host.clone(),
+                command: role.command.clone(),
+                program: program.map_or(String::new(), |p| format!("{} sha256 {}", p.path, p.sha256)),
+                runs: 1,
+            };
+            match found.iter_mut().find(|v| RoleView { runs: 1, ..(*v).clone() } == view) {
+                Some(same) => same.runs += 1,
+                None => found.push(view),
+            }
+        }
+    }
+    let view = |cell: &CellId, roles: Vec<RoleView>| CommandView {
+        cell: cell.0.clone(),
+        anchor: anchor(cell),
+        rerun: format!("fieldtrial rerun {} --cell {}", quoted(record), quoted(&cell.0)),
+        roles,
+    };
+    let in_order = evidence.cells.keys();
+    in_order.filter_map(|cell| Some(view(cell, by_cell.remove(cell)?))).collect()
+}
+
+/// A word for a POSIX shell.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_only_where_a_shell_would_read_them() {
+        assert_eq!(quoted("frame_size=64,streams=4/xdp-rx"), "frame_size=64,streams=4/xdp-rx");
+        assert_eq!(quoted("it's $HOME"), "'it'\\''s $HOME'");
+        assert_eq!(quoted(""), "''");
+    }
+}
