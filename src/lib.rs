@@ -25,8 +25,10 @@
 //! | `tool` | H | built-in tools as programs | model, packet, nic |
 //! | `cli` | W | the front door: arguments, terminal, exit codes | all, wiring only |
 
+pub mod campaign;
 pub mod conduct;
 pub mod evidence;
+pub mod inventory;
 pub mod model;
 pub mod protocol;
 pub mod rule;
