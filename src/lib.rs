@@ -30,6 +30,7 @@ pub mod campaign;
 pub mod conduct;
 pub mod design;
 pub mod evidence;
+pub mod inventory;
 pub mod model;
 pub mod nic;
 pub mod packet;

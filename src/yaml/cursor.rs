@@ -54,7 +54,7 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     let score =
         |name: &'a str| (strsim::damerau_levenshtein(&given.to_lowercase(), &name.to_lowercase()), name);
     let (distance, name) = known.into_iter().map(score).min()?;
-    (distance <= 1 + given.chars().count() / 3).then_some(name)
+    (distance <= (given.chars().count() / 3).max(1)).then_some(name)
 }
 
 /// A complaint about a name that is not known: the nearest known one, or all when they are few.
@@ -187,7 +187,8 @@ impl Node {
         match read(text) {
             Ok(value) if !(plain && quoted) => Some(value),
             Ok(_) => {
-                self.expected(what, "a number without quotes", out);
+                let wanted = read("").err().unwrap_or_else(|| "a number".to_owned());
+                self.expected(what, &format!("{wanted}, without quotes"), out);
                 None
             }
             Err(wanted) => {

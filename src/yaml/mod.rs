@@ -4,6 +4,7 @@ mod complaint;
 mod cursor;
 pub mod quantity;
 mod render;
+pub mod shape;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -13,4 +14,6 @@ pub use complaint::{Complaint, Severity, has_errors};
 pub use cursor::{Fields, nearest, unknown};
 pub use render::{render, to_json};
 pub use source::{Loc, Source, Span};
+#[cfg(test)]
+pub(crate) use tree::plain;
 pub use tree::{Entry, Kind, Node, read};

@@ -124,9 +124,9 @@ impl<'a> Reader<'a> {
             return Err(Complaint::error(span, format!("nested too deeply: more than {MAX_DEPTH} levels")));
         }
         let before = self.nodes;
-        let (kind, anchor, tagged) = match event {
+        let ((kind, end), anchor, tagged) = match event {
             Event::Scalar(text, style, anchor, tag) => {
-                (scalar(text.into_owned(), style), anchor, tag.is_some())
+                ((scalar(text.into_owned(), style), span.end), anchor, tag.is_some())
             }
             Event::SequenceStart(_, anchor, tag) => (self.sequence(depth)?, anchor, tag.is_some()),
             Event::MappingStart(_, anchor, tag) => (self.mapping(depth)?, anchor, tag.is_some()),
@@ -138,8 +138,11 @@ impl<'a> Reader<'a> {
             self.complaints
                 .push(Complaint::error(span, "tags such as `!name` have no meaning here").help(help));
         }
-        let span =
-            if matches!(kind, Kind::Scalar { .. } | Kind::Null) { span } else { self.first_line(span) };
+        let span = if matches!(kind, Kind::Scalar { .. } | Kind::Null) {
+            span
+        } else {
+            self.first_line(Span { end, ..span })
+        };
         let node = Node { span, kind };
         if anchor != 0 {
             self.anchors.insert(anchor, (node.clone(), self.nodes - before + 1));
@@ -164,23 +167,25 @@ impl<'a> Reader<'a> {
         Ok(Node { span, kind: self.anchors[&anchor].0.kind.clone() })
     }
 
-    fn sequence(&mut self, depth: usize) -> Read<Kind> {
+    /// The items, and where the list ends.
+    fn sequence(&mut self, depth: usize) -> Read<(Kind, usize)> {
         let mut items = Vec::new();
         loop {
             match self.next()? {
-                (Event::SequenceEnd, _) => return Ok(Kind::Sequence(items)),
+                (Event::SequenceEnd, span) => return Ok((Kind::Sequence(items), span.end)),
                 (event, span) => items.push(self.node(event, span, depth + 1)?),
             }
         }
     }
 
-    fn mapping(&mut self, depth: usize) -> Read<Kind> {
+    /// The entries, and where the mapping ends.
+    fn mapping(&mut self, depth: usize) -> Read<(Kind, usize)> {
         let mut entries: Vec<Entry> = Vec::new();
         let mut seen: HashMap<String, Span> = HashMap::new();
         loop {
             let (event, span) = self.next()?;
             if event == Event::MappingEnd {
-                return Ok(Kind::Mapping(entries));
+                return Ok((Kind::Mapping(entries), span.end));
             }
             let key = self.node(event, span, depth + 1)?;
             let (event, value_span) = self.next()?;
@@ -219,9 +224,28 @@ impl<'a> Reader<'a> {
     }
 
     fn first_line(&self, span: Span) -> Span {
-        let rest = self.text.get(span.start..).unwrap_or("");
+        let rest = self.text.get(span.start..span.end).unwrap_or("");
         let line = rest.split('\n').next().unwrap_or(rest).trim_end().len();
         Span { start: span.start, end: span.start + line }
+    }
+}
+
+/// The tree as a reader of plain YAML 1.2 would see it, to be held against a schema.
+#[cfg(test)]
+pub(crate) fn plain(node: &Node) -> serde_json::Value {
+    use crate::model::level::{Level, Scalar};
+    match &node.kind {
+        Kind::Null => serde_json::Value::Null,
+        Kind::Sequence(items) => items.iter().map(plain).collect(),
+        Kind::Mapping(entries) => {
+            entries.iter().map(|each| (each.key.value.clone(), plain(&each.value))).collect()
+        }
+        Kind::Scalar { text, quoted: false } if text == "true" || text == "false" => (text == "true").into(),
+        Kind::Scalar { text, quoted } => match (Level { text: text.clone(), quoted: *quoted }).scalar() {
+            Scalar::Int(int) => int.into(),
+            Scalar::Float(float) => float.into(),
+            Scalar::Text(text) => text.into(),
+        },
     }
 }
 

@@ -1,0 +1,118 @@
+//! A campaign as declared, with every default filled in.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+
+use crate::model::arm::Arm;
+use crate::model::level::Level;
+use crate::model::response::Response;
+use crate::model::workload::Workload;
+use crate::rule::Rule;
+use crate::yaml::Span;
+
+/// A campaign whose file had no errors.
+#[derive(Debug, Clone)]
+pub struct Campaign {
+    pub name: String,
+    pub question: String,
+    pub hypothesis: Option<String>,
+    /// May run with too few blocks for a verdict; everything printed says so.
+    pub pilot: bool,
+    /// Path of the hosts file as typed, relative to the campaign file.
+    pub hosts: String,
+    /// Variable to levels, in the order of the file; no list is empty.
+    pub variables: IndexMap<String, Vec<Level>>,
+    /// The control first, then treatments, combinations (`a+b`) and anchors; names are unique.
+    pub arms: Vec<Arm>,
+    /// Host fact to the text that it must have on every host.
+    pub hold: IndexMap<String, String>,
+    pub workload: Workload,
+    pub accept: Vec<Accept>,
+    pub exclude: Vec<Exclusion>,
+    pub blocks: Blocks,
+    /// A run is killed when it takes longer.
+    pub timeout_ms: u64,
+    /// Exactly one is primary.
+    pub responses: Vec<Response>,
+    /// The grid may have no more cells than this, and has no more.
+    pub max_cells: u64,
+    pub expect: Expected,
+    pub places: Places,
+}
+
+/// A rule that a run must meet to count as measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accept {
+    /// Every frame that was sent has been received.
+    ZeroLoss,
+}
+
+/// Cells that are not run.
+#[derive(Debug, Clone)]
+pub struct Exclusion {
+    pub rule: Rule,
+    pub because: Option<String>,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Blocks {
+    pub count: u32,
+    pub order: Order,
+    pub seed: u64,
+}
+
+/// The order of the cells within the blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// As declared, in every block.
+    Forward,
+    /// Shuffled anew for each pair of blocks, the second of which runs backwards.
+    Mirrored,
+    /// Shuffled anew for each block.
+    Shuffled,
+}
+
+impl Order {
+    pub fn name(self) -> &'static str {
+        match self {
+            Order::Forward => "forward",
+            Order::Mirrored => "mirrored",
+            Order::Shuffled => "shuffled",
+        }
+    }
+}
+
+/// Patterns of cell ids (`*` stands for anything) whose outcome is no failure.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Expected {
+    pub refused: Vec<String>,
+    pub rejected: Vec<String>,
+    pub timed_out: Vec<String>,
+    pub failed: Vec<String>,
+}
+
+/// Where each part of the file stands: `blocks.count`, `variables.streams.0`, `exclude.1.when`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Places(BTreeMap<String, Span>);
+
+impl Places {
+    pub(super) fn note(&mut self, path: impl Into<String>, span: Span) {
+        self.0.insert(path.into(), span);
+    }
+
+    /// The place of a key path, or of the nearest part around it that is in the file.
+    pub fn of(&self, path: &str) -> Span {
+        let mut path = path;
+        loop {
+            if let Some(span) = self.0.get(path) {
+                return *span;
+            }
+            match path.rsplit_once('.') {
+                Some((outer, _)) => path = outer,
+                None => return self.0.get("campaign").copied().unwrap_or_default(),
+            }
+        }
+    }
+}

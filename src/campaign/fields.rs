@@ -1,0 +1,120 @@
+//! Every template of the workload, checked for every combination of levels that it can see.
+
+use std::collections::BTreeSet;
+
+use super::blank::{fill, names};
+use super::combination;
+use super::draft::{Blank, Draft};
+use super::work::Field;
+use super::workload::SETTLE;
+use crate::yaml::{Complaint, Span, quantity};
+
+/// Complains about templates that do not give what their field needs, about a link from a port to
+/// itself, and about runs that could only time out.
+pub(super) fn check(timeout_ms: Option<u64>, draft: &mut Draft<'_>) {
+    if draft.arms.is_empty() {
+        return;
+    }
+    let mut out = Vec::new();
+    for blank in draft.blanks.iter().filter(|blank| known(blank, draft)) {
+        one(blank, draft, &mut out);
+    }
+    if out.is_empty() {
+        same_port(draft, &mut out);
+        too_long(timeout_ms, draft, &mut out);
+    }
+    draft.out.extend(out);
+}
+
+/// Whether all names of a template are known; if not, that is the complaint to make.
+fn known(blank: &Blank<'_>, draft: &Draft<'_>) -> bool {
+    names(blank.template)
+        .iter()
+        .all(|name| draft.variables.contains_key(*name) || draft.settings().any(|setting| setting == *name))
+}
+
+fn one(blank: &Blank<'_>, draft: &Draft<'_>, out: &mut Vec<Complaint>) {
+    let names: BTreeSet<&str> = names(blank.template).into_iter().collect();
+    let mut first: Option<Wrong> = None;
+    let mut wrong = 0_usize;
+    combination::each(&names, draft, &mut |combination| {
+        let Ok(found) = fill(blank.template, &|name| combination.text(name)) else { return };
+        if let Err(expected) = blank.field.check(&found) {
+            wrong += 1;
+            let levels = combination.levels[..combination.variables].iter();
+            let places = levels.map(|(name, level)| level_place(name, &level.text, draft)).collect();
+            first.get_or_insert_with(|| Wrong { expected, found, shown: combination.shown(), places });
+        }
+    });
+    let Some(Wrong { expected, found, shown, places }) = first else { return };
+    let mut message = format!("`{}`: expected {expected}, found `{found}`", blank.what);
+    if !shown.is_empty() {
+        message.push_str(&format!(" with {shown}"));
+    }
+    if wrong > 1 {
+        message.push_str(&format!(" (and {} more)", wrong - 1));
+    }
+    let mut complaint = Complaint::error(blank.node.span, message);
+    for place in places {
+        complaint = complaint.also(place, "the level comes from here");
+    }
+    out.push(complaint);
+}
+
+/// The first combination that does not fit.
+struct Wrong {
+    expected: String,
+    found: String,
+    shown: String,
+    places: Vec<Span>,
+}
+
+fn level_place(name: &str, text: &str, draft: &Draft<'_>) -> Span {
+    let at = draft.variables.get(name).and_then(|levels| levels.iter().position(|level| level.text == text));
+    draft.places.of(&at.map_or(format!("variables.{name}"), |at| format!("variables.{name}.{at}")))
+}
+
+fn same_port(draft: &Draft<'_>, out: &mut Vec<Complaint>) {
+    let ports: Vec<&Blank<'_>> = draft.blanks.iter().filter(|blank| blank.field == Field::Port).collect();
+    let [tx, rx] = ports[..] else { return };
+    let names: BTreeSet<&str> = names(tx.template).into_iter().chain(names(rx.template)).collect();
+    let mut found: Option<String> = None;
+    combination::each(&names, draft, &mut |combination| {
+        let text = |blank: &Blank<'_>| fill(blank.template, &|name| combination.text(name)).ok();
+        if let (Some(from), Some(to)) = (text(tx), text(rx))
+            && from == to
+        {
+            found.get_or_insert(from);
+        }
+    });
+    if let Some(port) = found {
+        let message = format!("`between`: expected two ports, found `{port}` twice");
+        out.push(Complaint::error(rx.node.span, message).also(tx.node.span, "the other end"));
+    }
+}
+
+/// A run lasts at least as long as its frames are sent and settle.
+fn too_long(timeout_ms: Option<u64>, draft: &Draft<'_>, out: &mut Vec<Complaint>) {
+    let Some(timeout_ms) = timeout_ms else { return };
+    let timed: Vec<&Blank<'_>> =
+        draft.blanks.iter().filter(|blank| matches!(blank.field, Field::Duration | Field::Settle)).collect();
+    let Some(duration) = timed.iter().find(|blank| blank.field == Field::Duration) else { return };
+    let names: BTreeSet<&str> = timed.iter().flat_map(|blank| names(blank.template)).collect();
+    // Without a `settle` of its own the default counts.
+    let base = if timed.len() == 1 { quantity::duration_ms(SETTLE, 0..=u64::MAX).unwrap_or(0) } else { 0 };
+    let mut longest = 0;
+    combination::each(&names, draft, &mut |combination| {
+        let ms = |blank: &&Blank<'_>| {
+            let text = fill(blank.template, &|name| combination.text(name)).unwrap_or_default();
+            quantity::duration_ms(&text, 0..=u64::MAX).unwrap_or(0)
+        };
+        longest = longest.max(base + timed.iter().map(ms).sum::<u64>());
+    });
+    if longest >= timeout_ms {
+        let message =
+            format!("a run sends for {longest} ms with its settling, and the timeout is {timeout_ms} ms");
+        let complaint =
+            Complaint::error(draft.places.of("timeout"), message).also(duration.node.span, "sent this long");
+        out.push(complaint.help("raise `timeout`, or shorten `duration` or `settle`"));
+    }
+}

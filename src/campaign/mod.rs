@@ -1,0 +1,25 @@
+//! YAML to Campaign: everything declared, or everything that is wrong with it.
+
+mod arms;
+mod blank;
+mod combination;
+mod declared;
+mod draft;
+mod exclusions;
+mod fields;
+mod naming;
+mod parse;
+mod responses;
+mod sense;
+mod shape;
+mod starter;
+#[cfg(test)]
+mod tests;
+pub mod work;
+mod workload;
+
+pub use blank::{fill, names};
+pub use declared::{Accept, Blocks, Campaign, Exclusion, Expected, Order, Places};
+pub use parse::{Parsed, parse};
+pub use shape::schema;
+pub use starter::starter;

@@ -1,0 +1,250 @@
+//! The whole campaign file, part by part.
+
+use indexmap::IndexMap;
+
+use super::declared::{Accept, Blocks, Campaign, Exclusion, Expected, Order, Places};
+use super::draft::{Draft, Excluded, Preset};
+use super::{arms, exclusions, fields, naming, responses, sense, workload};
+use crate::model::level::Level;
+use crate::yaml::{self, Complaint, Entry, Fields, Source, Span, has_errors};
+
+pub(super) const KEYS: [&str; 20] = [
+    "campaign",
+    "question",
+    "hypothesis",
+    "hosts",
+    "variables",
+    "control",
+    "treatments",
+    "combine",
+    "anchors",
+    "hold",
+    "workload",
+    "verify",
+    "accept",
+    "exclude",
+    "blocks",
+    "timeout",
+    "responses",
+    "pilot",
+    "max_cells",
+    "expect",
+];
+pub(super) const BLOCKS_KEYS: [&str; 3] = ["count", "order", "seed"];
+pub(super) const EXPECT_KEYS: [&str; 4] = ["refused", "rejected", "timed_out", "failed"];
+pub(super) const ORDERS: [(&str, Order); 3] =
+    [("mirrored", Order::Mirrored), ("shuffled", Order::Shuffled), ("forward", Order::Forward)];
+
+const BLOCKS: Blocks = Blocks { count: 10, order: Order::Mirrored, seed: 1 };
+const MOST_BLOCKS: u64 = 1000;
+const TIMEOUT_MS: u64 = 60_000;
+const MOST_TIMEOUT_MS: u64 = 7 * 86_400_000;
+const MAX_CELLS: u64 = 10_000;
+/// Beyond this a record no longer fits on a workstation.
+const MOST_CELLS: u64 = 10_000_000;
+
+/// What came of a campaign file. There is a campaign where no complaint is an error.
+#[derive(Debug, Clone)]
+pub struct Parsed {
+    pub campaign: Option<Campaign>,
+    pub complaints: Vec<Complaint>,
+}
+
+/// Reads a campaign file and complains about all that is wrong with it at once.
+pub fn parse(source: &Source) -> Parsed {
+    let mut complaints = Vec::new();
+    let Some(root) = yaml::read(source, &mut complaints) else {
+        return Parsed { campaign: None, complaints };
+    };
+    let start = Span { start: 0, end: root.span.end.min(source.text.len()) };
+    let at = if root.span.start == 0 { root.span } else { Span { start: root.span.start, ..start } };
+    let Some(fields) = Fields::open(&root, at, "the campaign", &KEYS, &mut complaints) else {
+        return Parsed { campaign: None, complaints };
+    };
+    let mut draft = Draft {
+        text: &source.text,
+        variables: IndexMap::new(),
+        variables_whole: true,
+        arms: Vec::new(),
+        arms_whole: false,
+        preset: None,
+        blanks: Vec::new(),
+        blanks_whole: false,
+        exclude: Vec::new(),
+        places: Places::default(),
+        out: complaints,
+    };
+    draft.places.note("campaign", at);
+    let campaign = whole(&fields, &mut draft);
+    let complaints = draft.out;
+    Parsed { campaign: campaign.filter(|_| !has_errors(&complaints)), complaints }
+}
+
+fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
+    let what = "the campaign";
+    let need = |key: &str, draft: &mut Draft<'a>| file.need(key, what, &mut draft.out);
+    let name =
+        need("campaign", draft).and_then(|entry| naming::label(&entry.value, "`campaign`", &mut draft.out));
+    let question = need("question", draft).and_then(|entry| words(entry, draft));
+    let hypothesis = file.get("hypothesis").map(|entry| words(entry, draft));
+    let hosts = need("hosts", draft).and_then(|entry| words(entry, draft));
+    if let Some(entry) = file.get("variables") {
+        draft.note("variables", &entry.key);
+        variables(entry, draft);
+    }
+    let control = need("control", draft);
+    let declared = arms::Declared {
+        control,
+        treatments: file.get("treatments"),
+        combine: file.get("combine"),
+        anchors: file.get("anchors"),
+    };
+    arms::read(declared, draft);
+    let hold = file.get("hold").map_or(Some(IndexMap::new()), |entry| hold(entry, draft));
+    let workload = need("workload", draft).and_then(|entry| {
+        draft.note("workload", &entry.key);
+        workload::read(entry, file.get("verify"), draft)
+    });
+    draft.blanks_whole = workload.is_some();
+    let accept = file.get("accept").map_or(Some(Vec::new()), |entry| accept(entry, draft));
+    exclusions::read(file.get("exclude"), draft);
+    let blocks = file.get("blocks").map_or(Some(BLOCKS), |entry| blocks(entry, draft));
+    let timeout_ms = file.get("timeout").map_or(Some(TIMEOUT_MS), |entry| {
+        draft.note("timeout", &entry.key);
+        entry.value.duration_ms("`timeout`", 1..=MOST_TIMEOUT_MS, &mut draft.out)
+    });
+    let responses = responses::read(file.get("responses"), draft);
+    let pilot = file.get("pilot").map_or(Some(false), |entry| entry.value.flag("`pilot`", &mut draft.out));
+    let max_cells = file.get("max_cells").map_or(Some(MAX_CELLS), |entry| {
+        draft.note("max_cells", &entry.key);
+        entry.value.count("`max_cells`", 1..=MOST_CELLS, &mut draft.out)
+    });
+    let expect = file.get("expect").map_or(Some(Expected::default()), |entry| expect(entry, draft));
+    sense::names(draft);
+    fields::check(timeout_ms, draft);
+    sense::size(max_cells, blocks, pilot, draft);
+    exclusions::check(draft);
+    Some(Campaign {
+        name: name?.value.to_owned(),
+        question: question?,
+        hypothesis: hypothesis.flatten(),
+        pilot: pilot?,
+        hosts: hosts?,
+        variables: std::mem::take(&mut draft.variables),
+        arms: std::mem::take(&mut draft.arms),
+        hold: hold?,
+        workload: workload?,
+        accept: accept?,
+        exclude: exclude(draft),
+        blocks: blocks?,
+        timeout_ms: timeout_ms?,
+        responses,
+        max_cells: max_cells?,
+        expect: expect?,
+        places: std::mem::take(&mut draft.places),
+    })
+}
+
+fn words(entry: &Entry, draft: &mut Draft<'_>) -> Option<String> {
+    draft.note(entry.key.value.as_str(), &entry.key);
+    entry.value.words(&format!("`{}`", entry.key.value), &mut draft.out).map(|text| text.value.to_owned())
+}
+
+fn variables(entry: &Entry, draft: &mut Draft<'_>) {
+    let before = draft.out.len();
+    let entries = entry.value.entries("`variables`", &mut draft.out).unwrap_or(&[]);
+    let names: Vec<&str> = entries.iter().map(|entry| entry.key.value.as_str()).collect();
+    for Entry { key, value } in entries {
+        let path = format!("variables.{}", key.value);
+        draft.note(path.as_str(), key);
+        naming::identifier(key, "the name of a variable", &mut draft.out);
+        let what = format!("the levels of `{}`", key.value);
+        let Some(items) = value.items(&what, &mut draft.out) else { continue };
+        if items.is_empty() {
+            let message = format!("the variable `{}` has no levels, so the grid is empty", key.value);
+            draft.out.push(Complaint::error(key.span, message).help("give it at least one level"));
+        }
+        let mut levels: IndexMap<String, (Level, Span)> = IndexMap::with_capacity(items.len());
+        for (at, item) in items.iter().enumerate() {
+            let Some(level) = naming::level(item, &what, &mut draft.out) else { continue };
+            draft.places.note(format!("{path}.{at}"), item.span);
+            naming::reads_like_an_id(&level, item.span, &names, &mut draft.out);
+            if let Some((_, first)) = levels.get(&level.text) {
+                let message = format!("the level `{}` of `{}` is given twice", level.text, key.value);
+                draft.out.push(
+                    Complaint::error(item.span, message).label("second time").also(*first, "first time"),
+                );
+            } else {
+                levels.insert(level.text.clone(), (level, item.span));
+            }
+        }
+        draft.variables.insert(key.value.clone(), levels.into_values().map(|(level, _)| level).collect());
+    }
+    draft.variables_whole = draft.out.len() == before;
+}
+
+fn hold(entry: &Entry, draft: &mut Draft<'_>) -> Option<IndexMap<String, String>> {
+    draft.note("hold", &entry.key);
+    let mut hold = IndexMap::new();
+    for Entry { key, value } in entry.value.entries("`hold`", &mut draft.out)? {
+        draft.note(format!("hold.{}", key.value), key);
+        let text = value.words(&format!("`hold.{}`", key.value), &mut draft.out);
+        hold.insert(key.value.clone(), text.map_or_else(String::new, |text| text.value.to_owned()));
+    }
+    Some(hold)
+}
+
+fn accept(entry: &Entry, draft: &mut Draft<'_>) -> Option<Vec<Accept>> {
+    draft.note("accept", &entry.key);
+    let mut rules = Vec::new();
+    for item in entry.value.items("`accept`", &mut draft.out)? {
+        let rule = item.choice("`accept`", &[("zero_loss", Accept::ZeroLoss)], &mut draft.out);
+        if rule == Some(Accept::ZeroLoss) && draft.preset == Some(Preset::Command) {
+            let message = "`zero_loss` needs a `packets` workload, and this is none";
+            draft.out.push(Complaint::error(item.span, message).help("take it out"));
+        }
+        rules.extend(rule.filter(|rule| !rules.contains(rule)));
+    }
+    Some(rules)
+}
+
+fn exclude(draft: &mut Draft<'_>) -> Vec<Exclusion> {
+    let made =
+        |each: Excluded<'_>| Exclusion { rule: each.rule, because: each.because, span: each.node.span };
+    std::mem::take(&mut draft.exclude).into_iter().map(made).collect()
+}
+
+fn blocks(entry: &Entry, draft: &mut Draft<'_>) -> Option<Blocks> {
+    draft.note("blocks", &entry.key);
+    let fields = Fields::open(&entry.value, entry.key.span, "`blocks`", &BLOCKS_KEYS, &mut draft.out)?;
+    for key in BLOCKS_KEYS {
+        if let Some(entry) = fields.get(key) {
+            draft.note(format!("blocks.{key}"), &entry.key);
+        }
+    }
+    let count = fields.get("count").map_or(Some(u64::from(BLOCKS.count)), |entry| {
+        entry.value.count("`blocks.count`", 1..=MOST_BLOCKS, &mut draft.out)
+    });
+    let order = fields
+        .get("order")
+        .map_or(Some(BLOCKS.order), |entry| entry.value.choice("`blocks.order`", &ORDERS, &mut draft.out));
+    let seed = fields
+        .get("seed")
+        .map_or(Some(BLOCKS.seed), |entry| entry.value.count("`blocks.seed`", 0..=u64::MAX, &mut draft.out));
+    Some(Blocks { count: count? as u32, order: order?, seed: seed? })
+}
+
+fn expect(entry: &Entry, draft: &mut Draft<'_>) -> Option<Expected> {
+    draft.note("expect", &entry.key);
+    let fields = Fields::open(&entry.value, entry.key.span, "`expect`", &EXPECT_KEYS, &mut draft.out)?;
+    let mut patterns = |key: &str| -> Option<Vec<String>> {
+        let Some(entry) = fields.get(key) else { return Some(Vec::new()) };
+        draft.note(format!("expect.{key}"), &entry.key);
+        let items = entry.value.items(&format!("`expect.{key}`"), &mut draft.out)?;
+        let texts = items.iter().map(|item| Some(item.words("a cell id", &mut draft.out)?.value.to_owned()));
+        let texts: Vec<Option<String>> = texts.collect();
+        texts.into_iter().collect()
+    };
+    let read = (patterns("refused"), patterns("rejected"), patterns("timed_out"), patterns("failed"));
+    Some(Expected { refused: read.0?, rejected: read.1?, timed_out: read.2?, failed: read.3? })
+}

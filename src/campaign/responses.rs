@@ -1,0 +1,93 @@
+//! The responses of a campaign, with unit and direction from its workload's metrics.
+
+use super::draft::{Draft, Preset};
+use crate::model::metric::{COMMAND, Metric, PACKETS};
+use crate::model::response::{Better, Response};
+use crate::yaml::{Complaint, Entry, Fields, Node, Span, unknown};
+
+pub(super) const RESPONSE_KEYS: [&str; 5] = ["name", "unit", "better", "margin", "primary"];
+
+/// The metrics that a workload yields; the first is its natural primary response.
+fn metrics(preset: Preset) -> &'static [Metric] {
+    match preset {
+        Preset::Packets => &PACKETS,
+        Preset::Command => &COMMAND,
+    }
+}
+
+/// Reads `responses`; where there are none, the workload's natural one is primary.
+pub(super) fn read(entry: Option<&Entry>, draft: &mut Draft<'_>) -> Vec<Response> {
+    let known = draft.preset.map(metrics);
+    let natural = |known: &[Metric]| response(&known[0], None, true);
+    let Some(entry) = entry else { return known.map(natural).into_iter().collect() };
+    draft.note("responses", &entry.key);
+    let Some(items) = entry.value.items("`responses`", &mut draft.out) else { return Vec::new() };
+    if items.is_empty() {
+        entry.value.expected("`responses`", "at least one", &mut draft.out);
+    }
+    let mut read: Vec<(Response, Span)> = Vec::new();
+    for (at, item) in items.iter().enumerate() {
+        draft.places.note(format!("responses.{at}"), item.span);
+        let Some((response, span)) = one(item, known, draft) else { continue };
+        if let Some((_, first)) = read.iter().find(|(other, _)| other.name == response.name) {
+            let message = format!("the response `{}` is given twice", response.name);
+            draft.out.push(Complaint::error(span, message).also(*first, "first time"));
+        }
+        read.push((response, span));
+    }
+    let primary: Vec<Span> = read.iter().filter(|(each, _)| each.primary).map(|(_, span)| *span).collect();
+    if let [first, second, ..] = primary[..] {
+        let message = "expected one primary response, found more";
+        draft.out.push(Complaint::error(second, message).also(first, "the first one"));
+    }
+    let mut responses: Vec<Response> = read.into_iter().map(|(response, _)| response).collect();
+    if let (true, Some(first)) = (primary.is_empty(), responses.first_mut()) {
+        first.primary = true;
+    }
+    responses
+}
+
+fn response(metric: &Metric, margin: Option<f64>, primary: bool) -> Response {
+    Response {
+        name: metric.name.to_owned(),
+        unit: metric.unit.to_owned(),
+        better: metric.better,
+        margin,
+        primary,
+    }
+}
+
+fn one(node: &Node, known: Option<&'static [Metric]>, draft: &mut Draft<'_>) -> Option<(Response, Span)> {
+    let fields = Fields::open(node, node.span, "a response", &RESPONSE_KEYS, &mut draft.out)?;
+    let name = fields.need("name", "a response", &mut draft.out)?.value.text("`name`", &mut draft.out)?;
+    let margin = fields.get("margin").map(|entry| entry.value.percent("`margin`", &mut draft.out));
+    let primary = fields.get("primary").map(|entry| entry.value.flag("`primary`", &mut draft.out));
+    let words = [("higher", Better::Higher), ("lower", Better::Lower)];
+    let better = fields.get("better").map(|entry| entry.value.choice("`better`", &words, &mut draft.out));
+    let known = known?;
+    let Some(metric) = known.iter().find(|metric| metric.name == name.value) else {
+        let message = format!("`{}` is no response of this workload", name.value);
+        draft.out.push(unknown(name.span, message, name.value, known.iter().map(|metric| metric.name)));
+        return None;
+    };
+    contradictions(metric, &fields, better.flatten(), draft);
+    Some((response(metric, margin.flatten(), primary.flatten() == Some(true)), name.span))
+}
+
+fn contradictions(metric: &Metric, fields: &Fields<'_>, better: Option<Better>, draft: &mut Draft<'_>) {
+    if let Some(unit) = fields.get("unit").and_then(|entry| entry.value.text("`unit`", &mut draft.out))
+        && unit.value != metric.unit
+    {
+        let message = format!("`{}` is measured in `{}`, found `{}`", metric.name, metric.unit, unit.value);
+        draft.out.push(Complaint::error(unit.span, message).help("take the unit out, or write this one"));
+    }
+    if let (Some(better), Some(entry)) = (better, fields.get("better"))
+        && better != metric.better
+    {
+        let word = if metric.better == Better::Higher { "higher" } else { "lower" };
+        let message = format!("`{}` is better when {word}: {}", metric.name, metric.meaning);
+        draft
+            .out
+            .push(Complaint::error(entry.value.span, message).help("take `better` out, or write this one"));
+    }
+}

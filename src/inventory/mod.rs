@@ -1,0 +1,11 @@
+//! YAML to Hosts: the inventory, or everything that is wrong with it.
+
+mod host;
+mod links;
+mod parse;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+pub use parse::{Parsed, parse};
+pub use shape::schema;
