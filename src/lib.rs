@@ -25,7 +25,9 @@
 //! | `tool` | H | built-in tools as programs | model, packet, nic |
 //! | `cli` | W | the front door: arguments, terminal, exit codes | all, wiring only |
 
+pub mod agent;
 pub mod conduct;
 pub mod evidence;
 pub mod model;
+pub mod nic;
 pub mod protocol;

@@ -30,10 +30,16 @@ pub enum Event {
     Proof(ProofNote),
     /// A block began; `order` is the order its cells run in.
     Block(BlockNote),
-    RunBegan { run: RunKey, position: u32 },
+    RunBegan {
+        run: RunKey,
+        position: u32,
+    },
     RunEnded(Box<RunNote>),
     /// The session came to its end by itself.
-    Closed { complete: bool, reason: Option<String> },
+    Closed {
+        complete: bool,
+        reason: Option<String>,
+    },
 }
 
 /// What was asked, complete enough to judge the record without the campaign file.

@@ -28,10 +28,25 @@ pub const PACKETS: [Metric; 6] = [
 /// Metrics of the `command` workload.
 pub const COMMAND: [Metric; 7] = [
     metric("wall_time", "s", Better::Lower, "from just before the program starts until it has ended"),
-    metric("cpu_time", "s", Better::Lower, "user and system time of the program and the children it waited for"),
+    metric(
+        "cpu_time",
+        "s",
+        Better::Lower,
+        "user and system time of the program and the children it waited for",
+    ),
     metric("user_time", "s", Better::Lower, "user part of cpu_time"),
     metric("system_time", "s", Better::Lower, "system part of cpu_time"),
     metric("peak_rss", "B", Better::Lower, "largest resident set of the program or of a child it waited for"),
-    metric("bytes_read", "B", Better::Lower, "bytes passed by read calls (rchar), waited-for children included"),
-    metric("bytes_written", "B", Better::Lower, "bytes passed by write calls (wchar), waited-for children included"),
+    metric(
+        "bytes_read",
+        "B",
+        Better::Lower,
+        "bytes passed by read calls (rchar), waited-for children included",
+    ),
+    metric(
+        "bytes_written",
+        "B",
+        Better::Lower,
+        "bytes passed by write calls (wchar), waited-for children included",
+    ),
 ];

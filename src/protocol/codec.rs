@@ -11,7 +11,10 @@ pub const MAX_LINE: usize = 1024 * 1024;
 pub fn write_message<T: Serialize>(out: &mut impl Write, message: &T) -> io::Result<()> {
     let mut line = serde_json::to_vec(message).map_err(io::Error::other)?;
     if line.len() >= MAX_LINE {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a message of {} bytes is over the limit of {MAX_LINE}", line.len())));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("a message of {} bytes is over the limit of {MAX_LINE}", line.len()),
+        ));
     }
     line.push(b'\n');
     out.write_all(&line)?;

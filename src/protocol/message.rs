@@ -22,24 +22,51 @@ pub struct Request {
 #[serde(rename_all = "snake_case")]
 pub enum Ask {
     /// First line of a session: takes the host's lease for `holder`.
-    Hello { version: u32, holder: String, lease_ms: u64 },
+    Hello {
+        version: u32,
+        holder: String,
+        lease_ms: u64,
+    },
     /// Heartbeat; answered by `Beat`.
     Beat,
     /// Port name to interface; programs whose digest is wanted.
-    Facts { ports: BTreeMap<String, String>, programs: Vec<String> },
+    Facts {
+        ports: BTreeMap<String, String>,
+        programs: Vec<String>,
+    },
     /// Embedded lab only: make a veth pair, the far end in the network namespace of `peer_pid`.
-    MakeLink { near: String, far: String, peer_pid: u32 },
+    MakeLink {
+        near: String,
+        far: String,
+        peer_pid: u32,
+    },
     /// Embedded lab only: bring an interface up and turn off what sends frames by itself.
-    PortUp { interface: String },
-    Start { job: u64, spec: JobSpec },
+    PortUp {
+        interface: String,
+    },
+    Start {
+        job: u64,
+        spec: JobSpec,
+    },
     /// One line for the standard input of a job started with a pipe.
-    Tell { job: u64, line: String },
+    Tell {
+        job: u64,
+        line: String,
+    },
     /// Kill the whole tree of a job.
-    Stop { job: u64 },
+    Stop {
+        job: u64,
+    },
     /// Kept output from `offset`, at most `CHUNK` bytes.
-    Fetch { job: u64, stream: Stream, offset: u64 },
+    Fetch {
+        job: u64,
+        stream: Stream,
+        offset: u64,
+    },
     /// Drop a job's kept output.
-    Forget { job: u64 },
+    Forget {
+        job: u64,
+    },
     /// End of the session: jobs are killed, settings put back, the lease freed.
     Bye,
 }
@@ -63,18 +90,31 @@ pub struct Reply {
 pub enum Answer {
     Welcome(Welcome),
     /// The host is leased to somebody else, or this session's lease was overtaken.
-    Leased { holder: String },
+    Leased {
+        holder: String,
+    },
     Beat,
     Facts(Facts),
     Done,
     /// By itself: a job printed a JSON event.
-    Event { job: u64, event: Value },
+    Event {
+        job: u64,
+        event: Value,
+    },
     /// By itself: a job has ended and nothing of it is left.
-    Ended { job: u64, report: Box<JobReport> },
+    Ended {
+        job: u64,
+        report: Box<JobReport>,
+    },
     /// Base64 of output bytes; `last` when nothing follows.
-    Output { data: String, last: bool },
+    Output {
+        data: String,
+        last: bool,
+    },
     /// The ask could not be carried out.
-    Fault { text: String },
+    Fault {
+        text: String,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

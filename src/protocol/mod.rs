@@ -1,4 +1,4 @@
 //! What workstation and agent say to each other: JSON lines of bounded length.
 
-pub mod message;
 pub mod codec;
+pub mod message;

@@ -1,0 +1,3 @@
+//! The doorway to the kernel: links and counters.
+
+pub mod link;
