@@ -25,6 +25,7 @@
 //! | `tool` | H | built-in tools as programs | model, packet, nic |
 //! | `cli` | W | the front door: arguments, terminal, exit codes | all, wiring only |
 
+pub mod agent;
 pub mod analysis;
 pub mod campaign;
 pub mod conduct;

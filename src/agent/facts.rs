@@ -1,0 +1,181 @@
+//! Facts of this host, each absent where it cannot be read.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::identity::Digests;
+use super::{management, ports, resolve};
+use crate::model::facts::Facts;
+
+/// Reads all facts; hashes the programs asked for, which may take a while.
+pub fn gather(
+    asked_ports: &BTreeMap<String, String>,
+    programs: &[String],
+    ssh_connection: &str,
+    digests: &Digests,
+) -> Facts {
+    let mut facts = Facts::new();
+    let mut put = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            facts.insert(name.to_owned(), value);
+        }
+    };
+    put("kernel", text("/proc/sys/kernel/osrelease").map(Value::from));
+    put("arch", Some(Value::from(std::env::consts::ARCH)));
+    put("hostname", hostname().map(Value::from));
+    put("boot_id", boot_id().map(Value::from));
+    // SAFETY: always succeeds.
+    put("uid", Some(Value::from(unsafe { libc::geteuid() })));
+    put("agent_pid", Some(Value::from(std::process::id())));
+    put("cmdline", text("/proc/cmdline").map(Value::from));
+    put(
+        "clocksource",
+        text("/sys/devices/system/clocksource/clocksource0/current_clocksource").map(Value::from),
+    );
+    put(
+        "transparent_hugepages",
+        text("/sys/kernel/mm/transparent_hugepage/enabled").and_then(|t| chosen(&t)).map(Value::from),
+    );
+    put("load_1m", text("/proc/loadavg").and_then(|t| first_number(&t)));
+    put("uptime_s", text("/proc/uptime").and_then(|t| first_number(&t)));
+    processor(&mut put);
+    let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    put("memory_bytes", field(&memory, "MemTotal").and_then(kibibytes));
+    put("memory_available_bytes", field(&memory, "MemAvailable").and_then(kibibytes));
+    put("numa_nodes", count_entries("/sys/devices/system/node", "node"));
+    put("management_interfaces", management::interfaces(ssh_connection).map(Value::from));
+    put(
+        "ports",
+        Some(asked_ports.iter().map(|(name, interface)| (name.clone(), ports::facts(interface))).collect()),
+    );
+    put("programs", Some(programs.iter().map(|name| (name.clone(), program(name, digests))).collect()));
+    facts
+}
+
+pub fn hostname() -> Option<String> {
+    text("/proc/sys/kernel/hostname")
+}
+
+/// Changes with every start of the host.
+pub fn boot_id() -> Option<String> {
+    text("/proc/sys/kernel/random/boot_id")
+}
+
+fn processor(put: &mut impl FnMut(&str, Option<Value>)) {
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    put("cpu_model", field(&info, "model name").map(Value::from));
+    let online =
+        info.lines().filter(|l| l.split(':').next().is_some_and(|k| k.trim() == "processor")).count();
+    put("cpu_count", (online > 0).then(|| Value::from(online)));
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    put("cpus_allowed", field(&status, "Cpus_allowed_list").map(Value::from));
+    let cpu = "/sys/devices/system/cpu";
+    put("governor", same_everywhere("scaling_governor").map(Value::from));
+    put("freq_min_khz", same_everywhere("scaling_min_freq").and_then(|t| first_number(&t)));
+    put("freq_max_khz", same_everywhere("scaling_max_freq").and_then(|t| first_number(&t)));
+    let no_turbo = text(&format!("{cpu}/intel_pstate/no_turbo")).map(|t| t == "0");
+    let boost = text(&format!("{cpu}/cpufreq/boost")).map(|t| t == "1");
+    put("turbo", no_turbo.or(boost).map(Value::from));
+    put("smt", text(&format!("{cpu}/smt/active")).map(|t| Value::from(t == "1")));
+}
+
+/// The value that all processors share, or all that occur, joined by commas.
+fn same_everywhere(name: &str) -> Option<String> {
+    let mut values: Vec<String> = fs::read_dir("/sys/devices/system/cpu/cpufreq")
+        .ok()?
+        .flatten()
+        .filter(|e| e.file_name().to_string_lossy().starts_with("policy"))
+        .filter_map(|e| text(e.path().join(name)))
+        .collect();
+    values.sort();
+    values.dedup();
+    (!values.is_empty()).then(|| values.join(","))
+}
+
+fn program(name: &str, digests: &Digests) -> Value {
+    let Ok(path) = resolve::find(name, Some("/"), &BTreeMap::new()) else { return Value::Null };
+    match digests.identify(&path) {
+        Ok(id) => json!({"path": id.path, "sha256": id.sha256, "bytes": id.bytes}),
+        Err(_) => Value::Null,
+    }
+}
+
+/// Content of a small file without the white space around it; None when empty or unreadable.
+pub fn text(path: impl AsRef<Path>) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn count_entries(dir: &str, prefix: &str) -> Option<Value> {
+    let is_numbered = |name: &str| name.strip_prefix(prefix).is_some_and(|n| n.parse::<u32>().is_ok());
+    let n =
+        fs::read_dir(dir).ok()?.flatten().filter(|e| is_numbered(&e.file_name().to_string_lossy())).count();
+    (n > 0).then(|| Value::from(n))
+}
+
+fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == name).then(|| value.trim())
+    })
+}
+
+fn kibibytes(text: &str) -> Option<Value> {
+    let number: u64 = text.strip_suffix("kB")?.trim().parse().ok()?;
+    number.checked_mul(1024).map(Value::from)
+}
+
+fn first_number(text: &str) -> Option<Value> {
+    let word = text.split_whitespace().next()?;
+    word.parse::<u64>().map(Value::from).ok().or_else(|| word.parse::<f64>().ok().map(Value::from))
+}
+
+/// The word in brackets of a list such as `always [madvise] never`.
+fn chosen(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once('[')?;
+    rest.split_once(']').map(|(word, _)| word.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_host_tells_its_facts() {
+        let facts = gather(
+            &BTreeMap::from([("a".into(), "lo".into())]),
+            &["sh".into(), "no-such".into()],
+            "",
+            &Digests::default(),
+        );
+        for name in [
+            "kernel",
+            "arch",
+            "hostname",
+            "boot_id",
+            "uid",
+            "cpu_count",
+            "cpus_allowed",
+            "memory_bytes",
+            "load_1m",
+        ] {
+            assert!(facts.contains_key(name), "{name} is missing in {facts:?}");
+        }
+        assert_eq!(facts["programs"]["no-such"], Value::Null);
+        assert_eq!(facts["programs"]["sh"]["sha256"].as_str().map(str::len), Some(64));
+        assert_eq!(facts["ports"]["a"]["interface"], "lo");
+        assert_eq!(facts["ports"]["a"]["mtu"], 65536);
+    }
+
+    #[test]
+    fn texts_of_the_kernel_are_read_as_they_are_meant() {
+        assert_eq!(chosen("always [madvise] never").as_deref(), Some("madvise"));
+        assert_eq!(field("MemTotal:  12 kB\nX: 1", "MemTotal").and_then(kibibytes), Some(json!(12288)));
+        assert_eq!(first_number("0.25 0.1 0.0 1/2 3"), Some(json!(0.25)));
+        assert_eq!(first_number("n/a"), None);
+    }
+}

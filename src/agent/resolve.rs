@@ -1,0 +1,249 @@
+//! From a job as asked for to what will really be executed on this host.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::identity::Digests;
+use crate::model::job::{FileId, JobSpec, Program, Stdin};
+
+/// Search path of a job that is given none.
+pub const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// Every process of a job carries it; whoever looks for left-over processes looks for this name.
+pub const JOB_MARK: &str = "FIELDTRIAL_JOB";
+const OWN_BINARY: &str = "/proc/self/exe";
+
+/// A job whose program and inputs exist and are identified.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resolved {
+    /// Path handed to the kernel.
+    pub execute: String,
+    /// Arguments as executed; element 0 is the resolved path.
+    pub argv: Vec<String>,
+    pub env: Vec<(String, String)>,
+    pub program: FileId,
+    pub inputs: Vec<FileId>,
+}
+
+/// Why a job cannot start; `argv` as far as it was known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refusal {
+    pub argv: Vec<String>,
+    pub why: String,
+}
+
+/// What is executed and which files decide about it; nothing has been read yet.
+struct Outline {
+    execute: PathBuf,
+    shown: String,
+    argv: Vec<String>,
+    inputs: Vec<PathBuf>,
+}
+
+/// Resolves without reading any file's content; None when a digest is not at hand yet.
+///
+/// # Errors
+/// See `resolve`.
+pub fn resolve_at_once(spec: &JobSpec, job: u64, digests: &Digests) -> Result<Option<Resolved>, Refusal> {
+    let outline = outline(spec)?;
+    let Some(program) = digests.recall(&outline.execute) else { return Ok(None) };
+    let Some(inputs) = outline.inputs.iter().map(|i| digests.recall(i)).collect() else { return Ok(None) };
+    Ok(Some(outline.complete(spec, job, program, inputs)))
+}
+
+/// Resolves and hashes; may take as long as the files are big.
+///
+/// # Errors
+/// The program, an input or the folder is missing or cannot be used.
+pub fn resolve(spec: &JobSpec, job: u64, digests: &Digests) -> Result<Resolved, Refusal> {
+    let outline = outline(spec)?;
+    let refuse =
+        |what: &str, why: String| Refusal { argv: outline.argv.clone(), why: format!("{what} {why}") };
+    let program = digests.identify(&outline.execute).map_err(|e| refuse("program", e))?;
+    let inputs = outline
+        .inputs
+        .iter()
+        .map(|path| digests.identify(path).map_err(|e| refuse("input", e)))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(outline.complete(spec, job, program, inputs))
+}
+
+impl Outline {
+    fn complete(self, spec: &JobSpec, job: u64, mut program: FileId, inputs: Vec<FileId>) -> Resolved {
+        program.path = self.shown;
+        let mut env = spec.env.clone();
+        env.entry("PATH".into()).or_insert_with(|| DEFAULT_PATH.into());
+        env.insert(JOB_MARK.into(), job.to_string());
+        let execute = self.execute.to_string_lossy().into_owned();
+        Resolved { execute, argv: self.argv, env: env.into_iter().collect(), program, inputs }
+    }
+}
+
+fn outline(spec: &JobSpec) -> Result<Outline, Refusal> {
+    let asked = asked_argv(&spec.program);
+    let refuse = |why: String| Refusal { argv: asked.clone(), why };
+    if let Some(cwd) = &spec.cwd
+        && !Path::new(cwd).is_dir()
+    {
+        return Err(refuse(format!("working folder {cwd}: no such folder on this host")));
+    }
+    let inputs = spec.inputs.iter().chain(match &spec.stdin {
+        Stdin::File(path) if !spec.inputs.contains(path) => Some(path),
+        _ => None,
+    });
+    let inputs = inputs.map(|path| below(spec.cwd.as_deref(), path)).collect();
+    if let Program::Tool(_) = spec.program {
+        // The link leads to the very binary that runs now, even when its name is another's by then.
+        let shown =
+            std::fs::read_link(OWN_BINARY).map_or_else(|_| OWN_BINARY.into(), |p| p.display().to_string());
+        let argv = [shown.clone()].into_iter().chain(asked.into_iter().skip(1)).collect();
+        return Ok(Outline { execute: OWN_BINARY.into(), shown, argv, inputs });
+    }
+    let name = asked.first().filter(|n| !n.is_empty()).ok_or_else(|| refuse("no program is named".into()))?;
+    let execute = find(name, spec.cwd.as_deref(), &spec.env).map_err(&refuse)?;
+    let shown = execute.to_string_lossy().into_owned();
+    let argv = [shown.clone()].into_iter().chain(asked.iter().skip(1).cloned()).collect();
+    Ok(Outline { execute, shown, argv, inputs })
+}
+
+fn asked_argv(program: &Program) -> Vec<String> {
+    match program {
+        Program::Argv(argv) => argv.clone(),
+        Program::Shell(text) => vec!["/bin/sh".into(), "-c".into(), text.clone()],
+        Program::Tool(args) => {
+            ["fieldtrial".into(), "tool".into()].into_iter().chain(args.iter().cloned()).collect()
+        }
+    }
+}
+
+fn below(cwd: Option<&str>, path: &str) -> PathBuf {
+    Path::new(cwd.unwrap_or("/")).join(path)
+}
+
+/// Finds a program as a shell would: a name with a slash is a path, any other is looked for in `PATH`.
+///
+/// # Errors
+/// A text that says where was looked, or why the file found cannot be executed.
+pub fn find(name: &str, cwd: Option<&str>, env: &BTreeMap<String, String>) -> Result<PathBuf, String> {
+    if name.contains('/') {
+        if cwd.is_none() && !name.starts_with('/') {
+            return Err(format!(
+                "program {name}: a relative path needs a `cwd`; a job without one runs in an empty folder"
+            ));
+        }
+        let path = below(cwd, name);
+        return executable(&path).map(|()| path);
+    }
+    let search = env.get("PATH").map_or(DEFAULT_PATH, String::as_str);
+    let mut found_but = None;
+    for dir in search.split(':').filter(|d| d.starts_with('/')) {
+        let path = Path::new(dir).join(name);
+        match executable(&path) {
+            Ok(()) => return Ok(path),
+            Err(why) if path.is_file() => found_but = Some(why),
+            Err(_) => {}
+        }
+    }
+    Err(found_but.unwrap_or_else(|| format!("program {name}: not found on this host in {search}")))
+}
+
+fn executable(path: &Path) -> Result<(), String> {
+    let shown = path.display();
+    match std::fs::metadata(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            Err(format!("program {shown}: no such file on this host"))
+        }
+        Err(e) => Err(format!("program {shown}: {e}")),
+        Ok(meta) if !meta.is_file() => Err(format!("program {shown}: not a file")),
+        Ok(meta) if meta.permissions().mode() & 0o111 == 0 => {
+            Err(format!("program {shown}: not executable; chmod +x it on this host"))
+        }
+        Ok(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(program: Program) -> JobSpec {
+        JobSpec {
+            program,
+            env: BTreeMap::new(),
+            cwd: None,
+            stdin: Stdin::Empty,
+            inputs: vec![],
+            deadline_ms: 1000,
+            keep_bytes: 0,
+            speaks_events: false,
+        }
+    }
+
+    fn argv(words: &[&str]) -> Program {
+        Program::Argv(words.iter().map(|w| (*w).to_owned()).collect())
+    }
+
+    #[test]
+    fn a_bare_name_is_found_in_the_path_of_the_job_and_identified() {
+        let resolved = resolve(&spec(argv(&["sh", "-c", "exit 0"])), 7, &Digests::default()).unwrap();
+        assert_eq!(resolved.argv, ["/usr/bin/sh", "-c", "exit 0"]);
+        assert_eq!(resolved.program.path, "/usr/bin/sh");
+        assert_eq!(resolved.program.sha256.len(), 64);
+        assert!(resolved.env.contains(&(JOB_MARK.into(), "7".into())));
+        assert!(resolved.env.contains(&("PATH".into(), DEFAULT_PATH.into())));
+        assert_eq!(resolved.env.len(), 2, "nothing else is inherited");
+    }
+
+    #[test]
+    fn a_missing_program_is_named_with_where_was_looked() {
+        let missing = resolve(&spec(argv(&["no-such-program"])), 1, &Digests::default()).unwrap_err();
+        assert!(
+            missing.why.contains("no-such-program") && missing.why.contains("/usr/bin"),
+            "{}",
+            missing.why
+        );
+        let text = resolve(&spec(argv(&["/etc/passwd"])), 1, &Digests::default()).unwrap_err().why;
+        assert!(text.contains("not executable"), "{text}");
+        let text = resolve(&spec(argv(&["./x"])), 1, &Digests::default()).unwrap_err().why;
+        assert!(text.contains("needs a `cwd`"), "{text}");
+        assert!(resolve(&spec(argv(&[])), 1, &Digests::default()).is_err());
+    }
+
+    #[test]
+    fn missing_inputs_and_folders_refuse_the_start() {
+        let mut job = spec(argv(&["/bin/true"]));
+        job.inputs = vec!["/nonexistent/corpus".into()];
+        assert!(resolve(&job, 1, &Digests::default()).unwrap_err().why.contains("input /nonexistent/corpus"));
+        job.inputs.clear();
+        job.cwd = Some("/nonexistent".into());
+        assert!(
+            resolve(&job, 1, &Digests::default()).unwrap_err().why.contains("working folder /nonexistent")
+        );
+    }
+
+    #[test]
+    fn the_file_fed_to_standard_input_is_an_input() {
+        let mut job = spec(argv(&["/bin/cat"]));
+        job.stdin = Stdin::File("/bin/sh".into());
+        let resolved = resolve(&job, 1, &Digests::default()).unwrap();
+        assert_eq!(resolved.inputs.len(), 1);
+        assert_eq!(resolved.inputs[0].path, "/bin/sh");
+    }
+
+    #[test]
+    fn known_files_need_no_reading() {
+        let digests = Digests::default();
+        let job = spec(argv(&["/bin/true"]));
+        assert_eq!(resolve_at_once(&job, 1, &digests), Ok(None));
+        let read = resolve(&job, 1, &digests).unwrap();
+        assert_eq!(resolve_at_once(&job, 1, &digests), Ok(Some(read)));
+    }
+
+    #[test]
+    fn a_tool_is_this_very_binary() {
+        let resolved = resolve(&spec(Program::Tool(vec!["packets".into()])), 1, &Digests::default()).unwrap();
+        assert_eq!(resolved.execute, OWN_BINARY);
+        assert_eq!(&resolved.argv[1..], ["tool", "packets"]);
+        assert_eq!(Some(resolved.argv[0].as_str()), std::env::current_exe().unwrap().to_str());
+    }
+}

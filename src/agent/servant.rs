@@ -1,0 +1,332 @@
+//! One session of an agent: a single loop over the line, the jobs and the clock.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use serde_json::Value;
+
+use super::channel::{Inbox, Outbox};
+use super::identity::Digests;
+use super::jobs::{Happening, Jobs};
+use super::launch::{Isolation, Terms, wake_descriptor};
+use super::lease::{self, Lease, LeaseError};
+use super::resolve::{self, Refusal, Resolved};
+use super::workdir::WorkFolder;
+use super::{AgentArgs, EXIT_DONE, EXIT_LOST, facts};
+use crate::model::job::{JobReport, JobSpec};
+use crate::protocol::message::{Answer, Ask, Reply, Request, VERSION, Welcome};
+
+/// How long a workstation may take until it says hello.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How soon to look again for what no descriptor tells.
+const RESTLESS: Duration = Duration::from_millis(20);
+
+/// Something a helping thread has done.
+enum Finding {
+    Resolved(u64, Result<Resolved, Refusal>),
+    Reply(Reply),
+    Cleaned(u64, Box<JobReport>),
+}
+
+struct Servant<'a> {
+    args: &'a AgentArgs,
+    outbox: Outbox,
+    jobs: Jobs,
+    terms: Terms,
+    lease: Option<Lease>,
+    work: Option<WorkFolder>,
+    digests: Arc<Digests>,
+    findings: (Sender<Finding>, Receiver<Finding>),
+    wake: Arc<OwnedFd>,
+    heard: Instant,
+    farewell: bool,
+}
+
+/// Serves until the line ends, falls silent or says goodbye.
+///
+/// # Errors
+/// The line failed, or a resource of the session could not be had.
+pub fn serve(args: &AgentArgs) -> io::Result<i32> {
+    // SAFETY: plain system calls, before any thread exists.
+    unsafe {
+        libc::signal(libc::SIGHUP, libc::SIG_IGN);
+        libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+    }
+    let isolation = Isolation::probe();
+    if isolation == Isolation::ProcessGroup {
+        // SAFETY: plain system call; orphans of a killed init then come to us.
+        unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+    }
+    let mut inbox = Inbox::standard()?;
+    let mut servant = Servant {
+        args,
+        outbox: Outbox::standard()?,
+        jobs: Jobs::new(isolation),
+        terms: Terms { isolation, lock: None, lease: PATIENCE },
+        lease: None,
+        work: None,
+        digests: Arc::default(),
+        findings: mpsc::channel(),
+        wake: Arc::new(wake_descriptor()?),
+        heard: Instant::now(),
+        farewell: false,
+    };
+    let status = servant.run(&mut inbox);
+    servant.jobs.end_all();
+    status
+}
+
+impl Servant<'_> {
+    fn run(&mut self, inbox: &mut Inbox) -> io::Result<i32> {
+        loop {
+            let silent_for = self.heard.elapsed();
+            if silent_for >= self.terms.lease {
+                eprintln!(
+                    "fieldtrial agent: the workstation was silent for {} ms; all jobs are ended",
+                    silent_for.as_millis()
+                );
+                return Ok(EXIT_LOST);
+            }
+            let mut wait = self.terms.lease - silent_for;
+            if self.jobs.restless() {
+                wait = wait.min(RESTLESS);
+            }
+            let mut watched = vec![inbox.descriptor(), self.wake.as_raw_fd()];
+            self.jobs.descriptors(&mut watched);
+            let ready = poll(&watched, self.outbox.descriptor(), wait)?;
+            let is_ready = |fd: RawFd| ready.contains(&fd);
+            if is_ready(inbox.descriptor()) {
+                let Some(lines) = inbox.lines()? else { return Ok(EXIT_DONE) };
+                for line in lines {
+                    self.hear(&line);
+                }
+            }
+            if is_ready(self.wake.as_raw_fd()) {
+                self.take_findings();
+            }
+            for happening in self.jobs.turn(&is_ready) {
+                self.report(happening);
+            }
+            self.outbox.flush()?;
+            if self.farewell {
+                self.jobs.end_all();
+                return Ok(EXIT_DONE);
+            }
+        }
+    }
+
+    fn hear(&mut self, line: &[u8]) {
+        self.heard = Instant::now();
+        match serde_json::from_slice::<Request>(line) {
+            Ok(Request { id, ask }) => {
+                if let Some(answer) = self.answer(id, ask) {
+                    self.outbox.put(&Reply { re: Some(id), answer });
+                }
+            }
+            Err(e) => {
+                let id = serde_json::from_slice::<Value>(line).ok().and_then(|v| v.get("id")?.as_u64());
+                let text = format!("not a request that this agent knows: {e}");
+                self.outbox.put(&Reply { re: id, answer: Answer::Fault { text } });
+            }
+        }
+    }
+
+    /// None when a helping thread will answer.
+    fn answer(&mut self, id: u64, ask: Ask) -> Option<Answer> {
+        if self.lease.is_none() && !matches!(ask, Ask::Hello { .. } | Ask::Beat | Ask::Bye) {
+            return Some(Answer::Fault {
+                text: "say hello first: nothing is done without the host's lease".into(),
+            });
+        }
+        let done = |result: Result<(), String>| {
+            Some(match result {
+                Ok(()) => Answer::Done,
+                Err(text) => Answer::Fault { text },
+            })
+        };
+        match ask {
+            Ask::Hello { version, holder, lease_ms } => Some(self.welcome(version, &holder, lease_ms)),
+            Ask::Beat => {
+                self.jobs.beat();
+                Some(Answer::Beat)
+            }
+            Ask::Facts { ports, programs } => {
+                let (digests, connection) = (self.digests.clone(), self.args.ssh_connection.clone());
+                self.help(move || {
+                    let facts = facts::gather(&ports, &programs, &connection, &digests);
+                    Finding::Reply(Reply { re: Some(id), answer: Answer::Facts(facts) })
+                });
+                None
+            }
+            Ask::MakeLink { near, far, peer_pid } => done(self.in_the_box().and_then(|()| {
+                crate::nic::link::make_veth(&near, &far, peer_pid).map_err(|e| e.to_string())
+            })),
+            Ask::PortUp { interface } => done(self.in_the_box().and_then(|()| {
+                crate::nic::link::bring_up("lo").map_err(|e| e.to_string())?;
+                crate::nic::link::bring_up(&interface).map_err(|e| e.to_string())
+            })),
+            Ask::Start { job, spec } => Some(self.start(job, spec)),
+            Ask::Tell { job, line } => done(self.jobs.tell(job, &line)),
+            Ask::Stop { job } => done(self.jobs.stop(job)),
+            Ask::Fetch { job, stream, offset } => Some(match self.jobs.fetch(job, stream, offset) {
+                Ok((data, last)) => {
+                    Answer::Output { data: base64::engine::general_purpose::STANDARD.encode(data), last }
+                }
+                Err(text) => Answer::Fault { text },
+            }),
+            Ask::Forget { job } => {
+                self.jobs.forget(job);
+                Some(Answer::Done)
+            }
+            Ask::Bye => {
+                self.farewell = true;
+                Some(Answer::Done)
+            }
+        }
+    }
+
+    fn in_the_box(&self) -> Result<(), String> {
+        match self.args.netns {
+            true => Ok(()),
+            false => {
+                Err("links are made in the embedded lab only; this agent lives in the host's own network"
+                    .into())
+            }
+        }
+    }
+
+    fn welcome(&mut self, version: u32, holder: &str, lease_ms: u64) -> Answer {
+        if version != VERSION {
+            return Answer::Fault {
+                text: format!("protocol version: this agent speaks {VERSION}, the workstation {version}"),
+            };
+        }
+        if self.lease.is_some() {
+            return Answer::Fault { text: "hello was said already".into() };
+        }
+        let state = self.args.state.clone().unwrap_or_else(lease::default_state);
+        let since = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let lease = match Lease::take(&state, holder, &since) {
+            Ok(lease) => lease,
+            Err(LeaseError::Held(holder)) => return Answer::Leased { holder },
+            Err(e) => return Answer::Fault { text: e.to_string() },
+        };
+        let work = match WorkFolder::make() {
+            Ok(work) => work,
+            Err(e) => return Answer::Fault { text: format!("no folder for jobs to run in: {e}") },
+        };
+        if let Err(e) = lease.adopt_work_folder(work.path()) {
+            return Answer::Fault {
+                text: format!("the work folder of an earlier session cannot be removed: {e}"),
+            };
+        }
+        self.terms.lease = Duration::from_millis(lease_ms.max(100));
+        self.terms.lock = Some(lease.descriptor());
+        let welcome = Welcome {
+            version: VERSION,
+            lease: lease.number,
+            pid: std::process::id(),
+            hostname: facts::hostname().unwrap_or_default(),
+            boot_id: facts::boot_id().unwrap_or_default(),
+            isolation: self.terms.isolation.name().into(),
+        };
+        (self.lease, self.work) = (Some(lease), Some(work));
+        Answer::Welcome(welcome)
+    }
+
+    fn start(&mut self, job: u64, spec: JobSpec) -> Answer {
+        if let Some(Err(holder)) = self.lease.as_ref().map(Lease::still_ours) {
+            return Answer::Leased { holder };
+        }
+        if let Err(text) = self.jobs.admit(job, spec.clone()) {
+            return Answer::Fault { text };
+        }
+        match resolve::resolve_at_once(&spec, job, &self.digests) {
+            Ok(Some(resolved)) => self.begin(job, Ok(resolved)),
+            Err(refusal) => self.begin(job, Err(refusal)),
+            Ok(None) => {
+                let digests = self.digests.clone();
+                self.help(move || Finding::Resolved(job, resolve::resolve(&spec, job, &digests)));
+            }
+        }
+        Answer::Done
+    }
+
+    fn begin(&mut self, job: u64, resolved: Result<Resolved, Refusal>) {
+        let Some(work) = &self.work else { return };
+        if let Some(happening) = self.jobs.begin(job, resolved, work, &self.terms) {
+            self.report(happening);
+        }
+    }
+
+    fn report(&mut self, happening: Happening) {
+        match happening {
+            Happening::Said { job, event } => {
+                self.outbox.put(&Reply { re: None, answer: Answer::Event { job, event } })
+            }
+            Happening::Ended { job, report, leftover: None } => self.ended(job, report),
+            // Before the end is told, so that removing does not disturb the next run.
+            Happening::Ended { job, report, leftover: Some(path) } => self.help(move || {
+                clear(path);
+                Finding::Cleaned(job, report)
+            }),
+        }
+    }
+
+    fn ended(&mut self, job: u64, report: Box<JobReport>) {
+        self.outbox.put(&Reply { re: None, answer: Answer::Ended { job, report } });
+    }
+
+    fn take_findings(&mut self) {
+        let mut count = [0u8; 8];
+        // SAFETY: reads the eight bytes of an eventfd that we own.
+        unsafe { libc::read(self.wake.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
+        while let Ok(finding) = self.findings.1.try_recv() {
+            match finding {
+                Finding::Resolved(job, resolved) => self.begin(job, resolved),
+                Finding::Reply(reply) => self.outbox.put(&reply),
+                Finding::Cleaned(job, report) => self.ended(job, report),
+            }
+        }
+    }
+
+    /// Work that may take long goes to a thread of its own, so that heartbeats are answered meanwhile.
+    fn help(&self, work: impl FnOnce() -> Finding + Send + 'static) {
+        let (sender, wake) = (self.findings.0.clone(), self.wake.clone());
+        std::thread::spawn(move || {
+            let finding = work();
+            if sender.send(finding).is_ok() {
+                // SAFETY: writes the eight bytes of an eventfd that lives as long as `wake`.
+                unsafe { libc::write(wake.as_raw_fd(), 1u64.to_ne_bytes().as_ptr().cast(), 8) };
+            }
+        });
+    }
+}
+
+fn clear(path: PathBuf) {
+    // What cannot be removed now goes with the agent's whole work folder.
+    let _ = std::fs::remove_dir_all(path);
+}
+
+/// Descriptors out of `watched` that have something to read or were closed, after `wait` at most.
+fn poll(watched: &[RawFd], writing: Option<RawFd>, wait: Duration) -> io::Result<Vec<RawFd>> {
+    let entry = |fd: RawFd, events| libc::pollfd { fd, events, revents: 0 };
+    let mut fds: Vec<libc::pollfd> = watched.iter().map(|fd| entry(*fd, libc::POLLIN)).collect();
+    fds.extend(writing.map(|fd| entry(fd, libc::POLLOUT)));
+    // Rounded up, so that a wait for less than a millisecond does not spin.
+    let millis = wait.as_millis().min(3_600_000) as libc::c_int + 1;
+    // SAFETY: the list lives across the call and has the length given.
+    let n = unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, millis) };
+    match n {
+        n if n < 0 => match io::Error::last_os_error() {
+            e if e.kind() == io::ErrorKind::Interrupted => Ok(vec![]),
+            e => Err(e),
+        },
+        _ => Ok(fds.iter().take(watched.len()).filter(|f| f.revents != 0).map(|f| f.fd).collect()),
+    }
+}
