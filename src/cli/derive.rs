@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use super::exit::Exit;
 use super::failure::Failure;
-use crate::analysis::{Findings, judge};
-use crate::campaign::Expect;
+use crate::analysis::findings::Findings;
+use crate::analysis::judge::{judge, losses};
+use crate::campaign::Expected;
 use crate::evidence::fold::Evidence;
 use crate::evidence::rows;
+use crate::model::cell::CellId;
 use crate::model::outcome::{Fate, RunOutcome};
 use crate::record::Folder;
 use crate::report;
@@ -19,21 +21,21 @@ pub fn derive(folder: &Folder, evidence: &Evidence) -> Result<Findings, Failure>
     let page = report::page(evidence, &findings).map_err(|e| Failure::Fault(e.to_string()))?;
     folder.put("runs.csv", &rows::runs_csv(evidence))?;
     folder.put("samples.csv", &rows::samples_csv(evidence))?;
-    folder.put("rejected.csv", &rows::rejected_csv(evidence))?;
+    folder.put("rejected.csv", &rows::rejected_csv(evidence, &losses(&findings)))?;
     folder.put("findings.json", &(json + "\n"))?;
     folder.put(Folder::PAGE, &page)?;
     Ok(findings)
 }
 
 /// The exits that a record calls for; outcomes that the campaign declared it expects are none.
-pub fn exits(evidence: &Evidence, expect: &Expect) -> Vec<Exit> {
+pub fn exits(evidence: &Evidence, expect: &Expected) -> Vec<Exit> {
     let mut exits = Vec::new();
     let refused = evidence.cells.values().filter(|c| c.fate == Fate::Refused);
-    if refused.into_iter().any(|c| !expect.refused(&c.cell)) {
+    if refused.into_iter().any(|c| !listed(&expect.refused, &c.cell)) {
         exits.push(Exit::Refused);
     }
     let runs = evidence.planned_runs();
-    if runs.iter().any(|r| !expect.run(r.note.outcome, &r.note.run.cell)) || !evidence.complete {
+    if runs.iter().any(|r| !expected(expect, r.note.outcome, &r.note.run.cell)) || !evidence.complete {
         exits.push(Exit::Incomplete);
     }
     let nothing_by_plan = evidence.cells.values().all(|c| c.fate != Fate::Live);
@@ -42,6 +44,30 @@ pub fn exits(evidence: &Evidence, expect: &Expect) -> Vec<Exit> {
         exits.push(Exit::NothingMeasured);
     }
     exits
+}
+
+fn expected(expect: &Expected, outcome: RunOutcome, cell: &CellId) -> bool {
+    match outcome {
+        RunOutcome::Measured => true,
+        RunOutcome::Rejected => listed(&expect.rejected, cell),
+        RunOutcome::TimedOut => listed(&expect.timed_out, cell),
+        RunOutcome::Failed => listed(&expect.failed, cell),
+        RunOutcome::Interrupted => false,
+    }
+}
+
+/// Does any pattern, in which `*` stands for anything, match the cell's id?
+fn listed(patterns: &[String], cell: &CellId) -> bool {
+    patterns.iter().any(|pattern| matches(pattern, &cell.0))
+}
+
+fn matches(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((head, tail)) => text.strip_prefix(head).is_some_and(|rest| {
+            rest.char_indices().map(|(at, _)| at).chain([rest.len()]).any(|at| matches(tail, &rest[at..]))
+        }),
+    }
 }
 
 /// The exits of a rerun: its own block's runs, and no others.
@@ -53,4 +79,15 @@ pub fn rerun_exits(evidence: &Evidence) -> Vec<Exit> {
     }
     let outcomes: BTreeSet<RunOutcome> = own.iter().map(|r| r.note.outcome).collect();
     if outcomes.iter().all(|o| *o == RunOutcome::Measured) { vec![] } else { vec![Exit::Incomplete] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn a_star_stands_for_anything_and_nothing_else_does() {
+        assert!(matches("*", "a=1/control") && matches("a=*/slow", "a=1,b=2/slow") && matches("a", "a"));
+        assert!(!matches("a=*/slow", "a=1/fast") && !matches("a", "ab") && !matches("", "a"));
+    }
 }

@@ -39,7 +39,7 @@ fn check(file: &Path, lab: &LabArgs, as_json: bool) -> Outcome {
             continue;
         }
         let mut table = Table::new();
-        table.load_preset(presets::UTF8_FULL_CONDENSED).set_header(["requirement", "rule", "met", "found"]);
+        table.load_style(presets::UTF8_BORDERS_ONLY).set_header(["requirement", "rule", "met", "found"]);
         for check in &checks {
             let met = if check.met { "yes" } else { "NO" };
             table.add_row([check.name.as_str(), &check.rule, met, &check.found]);
@@ -63,7 +63,7 @@ fn isolation(opened: &Opened, host: &str) -> String {
 
 fn facts_table(facts: &Facts) -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_FULL_CONDENSED).set_header(["fact", "value"]);
+    table.load_style(presets::UTF8_BORDERS_ONLY).set_header(["fact", "value"]);
     for (name, value) in facts {
         match value {
             Value::Object(ports) if name == "ports" => {

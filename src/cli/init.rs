@@ -6,12 +6,14 @@ use std::io::Write;
 use super::args::InitArgs;
 use super::failure::{Failure, Outcome};
 use crate::campaign::starter;
-use crate::inventory::starter as hosts_starter;
+
+/// The hosts file that is shipped is also the one to start from.
+const HOSTS: &str = include_str!("../../hosts/local.yaml");
 
 pub fn init(args: &InitArgs) -> Outcome {
     let files = [
-        ("campaigns", "first.yaml", starter()),
-        ("hosts", "local.yaml", hosts_starter()),
+        ("campaigns", "first.yaml", starter("first", "../hosts/local.yaml")),
+        ("hosts", "local.yaml", HOSTS.to_owned()),
     ];
     for (folder, name, _) in &files {
         let path = args.folder.join(folder).join(name);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::failure::{Failure, print_complaints, unreadable};
 use crate::campaign::{self, Campaign};
-use crate::design::audit::audit;
+use crate::design::audit::{Fault, audit};
 use crate::design::plan::Plan;
 use crate::inventory;
 use crate::model::facts::Facts;
@@ -27,9 +27,9 @@ pub struct Loaded {
 pub fn load(campaign_path: &Path, hosts_override: Option<&Path>) -> Result<Loaded, Failure> {
     let campaign_source = source(campaign_path)?;
     let parsed = campaign::parse(&campaign_source);
-    let hosts_path = match (hosts_override, &parsed.hosts_path()) {
+    let hosts_path = match (hosts_override, parsed.campaign.as_ref()) {
         (Some(path), _) => Some(path.to_owned()),
-        (None, Some(named)) => Some(beside(campaign_path, named)),
+        (None, Some(campaign)) => Some(beside(campaign_path, &campaign.hosts)),
         (None, None) => None,
     };
     let hosts = match hosts_path {
@@ -83,8 +83,11 @@ impl Loaded {
         if faults.is_empty() {
             return Ok(plan);
         }
-        let complaints =
-            faults.into_iter().map(|f| self.campaign.complaint(&f.at, f.message, f.help)).collect();
+        let complaint = |fault: Fault| {
+            let complaint = Complaint::error(self.campaign.places.of(&fault.at), fault.message);
+            if fault.help.is_empty() { complaint } else { complaint.help(fault.help) }
+        };
+        let complaints = faults.into_iter().map(complaint).collect();
         Err(Failure::Complaints { complaints, source: self.campaign_source.clone() })
     }
 

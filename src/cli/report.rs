@@ -6,9 +6,8 @@ use super::args::RecordArgs;
 use super::derive::{derive, exits};
 use super::failure::{Failure, Outcome};
 use super::load::load;
-use crate::analysis::Findings;
-use crate::campaign::Expect;
-use crate::evidence::fold::Evidence;
+use crate::analysis::findings::Findings;
+use crate::campaign::Expected;
 use crate::record::{Folder, read};
 use crate::report::table;
 
@@ -19,16 +18,15 @@ pub fn report(args: &RecordArgs) -> Outcome {
         eprintln!("the journal's last line is torn ({} bytes) and is left out", read.torn_bytes);
     }
     let findings = derive(&folder, &read.evidence)?;
-    print_answer(&folder, &read.evidence, &findings, args.json)?;
+    print_answer(&folder, &findings, args.json)?;
     let campaign = load(&folder.file(Folder::CAMPAIGN), Some(&folder.file(Folder::HOSTS)));
-    let expect = campaign.map(|loaded| loaded.campaign.expect).unwrap_or_else(|_| Expect::default());
+    let expect = campaign.map(|loaded| loaded.campaign.expect).unwrap_or_else(|_| Expected::default());
     Ok(exits(&read.evidence, &expect))
 }
 
 /// The summary table and where the record lies, or the findings as JSON.
 pub fn print_answer(
     folder: &Folder,
-    evidence: &Evidence,
     findings: &Findings,
     json: bool,
 ) -> Result<(), Failure> {
@@ -38,7 +36,7 @@ pub fn print_answer(
         writeln!(out, "{answer}")
     } else {
         let width = if std::io::stdout().is_terminal() { terminal_width() } else { 110 };
-        writeln!(out, "{}", table(evidence, findings, width))
+        writeln!(out, "{}", table(findings, width))
             .and_then(|()| writeln!(out, "record  {}", folder.path().display()))
             .and_then(|()| writeln!(out, "report  {}", folder.file(Folder::PAGE).display()))
     };

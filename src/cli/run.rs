@@ -117,7 +117,7 @@ fn go_on(
 fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: bool, again: bool) -> Outcome {
     let evidence = read(folder)?.evidence;
     let findings = derive(folder, &evidence)?;
-    print_answer(folder, &evidence, &findings, json)?;
+    print_answer(folder, &findings, json)?;
     let expect = &plan.campaign.expect;
     let mut exits = if again { rerun_exits(&evidence) } else { exits(&evidence, expect) };
     match ended {

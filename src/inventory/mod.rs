@@ -1,5 +1,6 @@
 //! YAML to Hosts: the inventory, or everything that is wrong with it.
 
+mod discovered;
 mod host;
 mod links;
 mod parse;
@@ -7,5 +8,6 @@ mod shape;
 #[cfg(test)]
 mod tests;
 
+pub use discovered::discovered;
 pub use parse::{Parsed, parse};
 pub use shape::schema;
