@@ -8,7 +8,7 @@ use super::draft::Draft;
 use super::naming;
 use crate::model::arm::{Arm, ArmKind};
 use crate::model::level::Level;
-use crate::yaml::{Complaint, Entry, Fields, Kind, Node, Span, unknown};
+use crate::yaml::{Complaint, Entry, Fields, Kind, Loc, Node, Span, unknown};
 
 pub(super) const CONTROL_KEYS: [&str; 2] = ["name", "set"];
 pub(super) const TREATMENT_KEYS: [&str; 4] = ["name", "change", "together", "because"];
@@ -28,21 +28,23 @@ pub(super) struct Declared<'a> {
 
 /// Reads all arms into the draft; `arms_whole` tells whether none was lost.
 pub(super) fn read<'a>(declared: Declared<'a>, draft: &mut Draft<'a>) {
-    let before = draft.out.len();
     let Some(control) = declared.control.and_then(|entry| control(entry, draft)) else { return };
     let mut spans: Vec<(String, Span)> = vec![(control.name.clone(), draft.places.of("control"))];
     draft.arms.push(control);
-    for (at, node) in items(declared.treatments, "treatments", draft).into_iter().enumerate() {
-        arm(node, at, ArmKind::Treatment, &mut spans, draft);
+    let mut whole = true;
+    for (at, node) in items(declared.treatments, "treatments", draft).iter().enumerate() {
+        whole &= arm(node, at, ArmKind::Treatment, &mut spans, draft).is_some();
     }
     if let Some(entry) = declared.combine {
         draft.note("combine", &entry.key);
+        let before = draft.out.len();
         combine(&entry.value, draft);
+        whole &= draft.out.len() == before;
     }
-    for (at, node) in items(declared.anchors, "anchors", draft).into_iter().enumerate() {
-        arm(node, at, ArmKind::Anchor, &mut spans, draft);
+    for (at, node) in items(declared.anchors, "anchors", draft).iter().enumerate() {
+        whole &= arm(node, at, ArmKind::Anchor, &mut spans, draft).is_some();
     }
-    draft.arms_whole = draft.out.len() == before;
+    draft.arms_whole = whole;
     same_settings(draft, &spans);
 }
 
@@ -79,12 +81,19 @@ fn settings<'a>(node: &'a Node, path: &str, draft: &mut Draft<'a>) -> Option<Ind
     Some(settings)
 }
 
-fn arm<'a>(node: &'a Node, at: usize, kind: ArmKind, spans: &mut Vec<(String, Span)>, draft: &mut Draft<'a>) {
+/// Reads one treatment or anchor; None when it is lost, and not merely wrong.
+fn arm<'a>(
+    node: &'a Node,
+    at: usize,
+    kind: ArmKind,
+    spans: &mut Vec<(String, Span)>,
+    draft: &mut Draft<'a>,
+) -> Option<()> {
     let (what, list, keys, set_key): (_, _, &[&str], _) = match kind {
         ArmKind::Anchor => ("an anchor", "anchors", &ANCHOR_KEYS, "set"),
         _ => ("a treatment", "treatments", &TREATMENT_KEYS, "change"),
     };
-    let Some(fields) = Fields::open(node, node.span, what, keys, &mut draft.out) else { return };
+    let fields = Fields::open(node, node.span, what, keys, &mut draft.out)?;
     draft.places.note(format!("{list}.{at}"), node.span);
     let name = fields.need("name", what, &mut draft.out);
     let name =
@@ -94,50 +103,52 @@ fn arm<'a>(node: &'a Node, at: usize, kind: ArmKind, spans: &mut Vec<(String, Sp
         None => None,
     };
     let together = fields.get("together").and_then(|entry| entry.value.flag("`together`", &mut draft.out));
-    let Some(set) = fields.need(set_key, what, &mut draft.out) else { return };
+    let set = fields.need(set_key, what, &mut draft.out)?;
     let path = format!("{list}.{at}.{set_key}");
     draft.note(path.as_str(), &set.key);
-    let (Some(changed), Some(name)) = (settings(&set.value, &path, draft), name) else { return };
+    let changed = settings(&set.value, &path, draft)?;
+    let name = name?;
     if let Some((_, first)) = spans.iter().find(|(known, _)| known == name.value) {
         let message = format!("two arms are called `{}`", name.value);
         draft.out.push(Complaint::error(name.span, message).also(*first, "the other one"));
-        return;
+        return None;
     }
     spans.push((name.value.to_owned(), name.span));
-    let before = draft.out.len();
-    known_settings(&changed, &path, draft);
+    let unknown = known_settings(&changed, &path, draft);
     let settings = applied(&draft.arms[0].settings, &[&changed]);
     let changes = differing(&draft.arms[0].settings, &settings);
-    match kind {
-        ArmKind::Anchor => {}
-        _ if draft.out.len() > before => {}
-        _ if changes.is_empty() => {
-            let message = format!("the treatment `{}` is equal to the control", name.value);
-            let help = "change a setting to another level; for an A/A pair declare an anchor with the control's settings";
-            draft.out.push(Complaint::error(name.span, message).help(help));
-        }
-        _ if changes.len() > 1 && together != Some(true) => {
-            let changed = quoted(&changes);
-            let message = format!(
-                "the treatment `{}` changes {} settings at once: {changed}",
-                name.value,
-                changes.len()
-            );
-            let help = "declare one treatment for each and `combine:` them, or say `together: true`";
-            draft.out.push(Complaint::error(name.span, message).help(help));
-        }
-        _ => {}
+    if kind == ArmKind::Treatment && !unknown {
+        one_change(&name, &changes, together == Some(true), draft);
     }
     let name = name.value.to_owned();
     draft.arms.push(Arm { kind, name, settings, changes, because });
+    Some(())
+}
+
+/// A treatment changes one thing, or says that it changes several together.
+fn one_change(name: &Loc<&str>, changes: &[String], together: bool, draft: &mut Draft<'_>) {
+    let (message, help) = match changes.len() {
+        0 => (
+            format!("the treatment `{}` is equal to the control", name.value),
+            "change a setting to another level; for an A/A pair declare an anchor with the control's settings",
+        ),
+        count if count > 1 && !together => (
+            format!("the treatment `{}` changes {count} settings at once: {}", name.value, quoted(changes)),
+            "declare one treatment for each and `combine:` them, or say `together: true`",
+        ),
+        _ => return,
+    };
+    draft.out.push(Complaint::error(name.span, message).help(help));
 }
 
 fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// An arm may only change what the control sets: else the control's level would be unknown.
-fn known_settings(changed: &IndexMap<String, Level>, path: &str, draft: &mut Draft<'_>) {
+/// An arm may only change what the control sets: else the control's level would be unknown. Tells
+/// whether it complained.
+fn known_settings(changed: &IndexMap<String, Level>, path: &str, draft: &mut Draft<'_>) -> bool {
+    let before = draft.out.len();
     for name in changed.keys().filter(|name| !draft.arms[0].settings.contains_key(*name)) {
         let known: Vec<&str> = draft.arms[0].settings.keys().map(String::as_str).collect();
         let span = draft.places.of(&format!("{path}.{name}"));
@@ -149,6 +160,7 @@ fn known_settings(changed: &IndexMap<String, Level>, path: &str, draft: &mut Dra
         }
         draft.out.push(complaint);
     }
+    draft.out.len() > before
 }
 
 fn applied(base: &IndexMap<String, Level>, changes: &[&IndexMap<String, Level>]) -> IndexMap<String, Level> {

@@ -47,7 +47,7 @@ pub(super) fn each(
         .collect();
     let projections = projections(names, draft);
     let count = axes.iter().map(|(_, levels)| levels.len()).try_fold(projections.len(), usize::checked_mul);
-    if !count.is_some_and(|count| count <= MOST) {
+    if count.is_none_or(|count| count > MOST) {
         return false;
     }
     for (settings, arms) in &projections {

@@ -56,10 +56,12 @@ pub struct Exclusion {
     pub span: Span,
 }
 
+/// How often every cell is measured, and in which order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocks {
     pub count: u32,
     pub order: Order,
+    /// Decides the shuffling.
     pub seed: u64,
 }
 
@@ -75,6 +77,7 @@ pub enum Order {
 }
 
 impl Order {
+    /// As it is written in the file.
     pub fn name(self) -> &'static str {
         match self {
             Order::Forward => "forward",
@@ -100,6 +103,16 @@ pub struct Places(BTreeMap<String, Span>);
 impl Places {
     pub(super) fn note(&mut self, path: impl Into<String>, span: Span) {
         self.0.insert(path.into(), span);
+    }
+
+    /// The place of a key path that is in the file.
+    pub(super) fn given(&self, path: &str) -> Option<Span> {
+        self.0.get(path).copied()
+    }
+
+    /// The place of the first of these key paths that is in the file.
+    pub(super) fn first_of(&self, paths: &[&str]) -> Span {
+        paths.iter().find_map(|path| self.given(path)).unwrap_or_else(|| self.of("campaign"))
     }
 
     /// The place of a key path, or of the nearest part around it that is in the file.

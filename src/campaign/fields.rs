@@ -113,8 +113,10 @@ fn too_long(timeout_ms: Option<u64>, draft: &Draft<'_>, out: &mut Vec<Complaint>
     if longest >= timeout_ms {
         let message =
             format!("a run sends for {longest} ms with its settling, and the timeout is {timeout_ms} ms");
-        let complaint =
-            Complaint::error(draft.places.of("timeout"), message).also(duration.node.span, "sent this long");
+        let complaint = match draft.places.given("timeout") {
+            None => Complaint::error(duration.node.span, message),
+            Some(place) => Complaint::error(place, message).also(duration.node.span, "sent this long"),
+        };
         out.push(complaint.help("raise `timeout`, or shorten `duration` or `settle`"));
     }
 }

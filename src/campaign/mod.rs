@@ -15,6 +15,16 @@ mod shape;
 mod starter;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_cases;
+#[cfg(test)]
+mod tests_complaints;
+#[cfg(test)]
+mod tests_files;
+#[cfg(test)]
+mod tests_good;
+#[cfg(test)]
+mod tests_robust;
 pub mod work;
 mod workload;
 

@@ -46,7 +46,9 @@ const MOST_CELLS: u64 = 10_000_000;
 /// What came of a campaign file. There is a campaign where no complaint is an error.
 #[derive(Debug, Clone)]
 pub struct Parsed {
+    /// None where a complaint is an error.
     pub campaign: Option<Campaign>,
+    /// Everything that is wrong, in no order.
     pub complaints: Vec<Complaint>,
 }
 
@@ -56,8 +58,7 @@ pub fn parse(source: &Source) -> Parsed {
     let Some(root) = yaml::read(source, &mut complaints) else {
         return Parsed { campaign: None, complaints };
     };
-    let start = Span { start: 0, end: root.span.end.min(source.text.len()) };
-    let at = if root.span.start == 0 { root.span } else { Span { start: root.span.start, ..start } };
+    let at = root.span;
     let Some(fields) = Fields::open(&root, at, "the campaign", &KEYS, &mut complaints) else {
         return Parsed { campaign: None, complaints };
     };
@@ -151,22 +152,30 @@ fn words(entry: &Entry, draft: &mut Draft<'_>) -> Option<String> {
 }
 
 fn variables(entry: &Entry, draft: &mut Draft<'_>) {
-    let before = draft.out.len();
-    let entries = entry.value.entries("`variables`", &mut draft.out).unwrap_or(&[]);
+    let Some(entries) = entry.value.entries("`variables`", &mut draft.out) else {
+        draft.variables_whole = false;
+        return;
+    };
     let names: Vec<&str> = entries.iter().map(|entry| entry.key.value.as_str()).collect();
     for Entry { key, value } in entries {
         let path = format!("variables.{}", key.value);
         draft.note(path.as_str(), key);
         naming::identifier(key, "the name of a variable", &mut draft.out);
         let what = format!("the levels of `{}`", key.value);
-        let Some(items) = value.items(&what, &mut draft.out) else { continue };
+        let Some(items) = value.items(&what, &mut draft.out) else {
+            draft.variables_whole = false;
+            continue;
+        };
         if items.is_empty() {
             let message = format!("the variable `{}` has no levels, so the grid is empty", key.value);
             draft.out.push(Complaint::error(key.span, message).help("give it at least one level"));
         }
         let mut levels: IndexMap<String, (Level, Span)> = IndexMap::with_capacity(items.len());
         for (at, item) in items.iter().enumerate() {
-            let Some(level) = naming::level(item, &what, &mut draft.out) else { continue };
+            let Some(level) = naming::level(item, &what, &mut draft.out) else {
+                draft.variables_whole = false;
+                continue;
+            };
             draft.places.note(format!("{path}.{at}"), item.span);
             naming::reads_like_an_id(&level, item.span, &names, &mut draft.out);
             if let Some((_, first)) = levels.get(&level.text) {
@@ -180,7 +189,6 @@ fn variables(entry: &Entry, draft: &mut Draft<'_>) {
         }
         draft.variables.insert(key.value.clone(), levels.into_values().map(|(level, _)| level).collect());
     }
-    draft.variables_whole = draft.out.len() == before;
 }
 
 fn hold(entry: &Entry, draft: &mut Draft<'_>) -> Option<IndexMap<String, String>> {
@@ -231,7 +239,12 @@ fn blocks(entry: &Entry, draft: &mut Draft<'_>) -> Option<Blocks> {
     let seed = fields
         .get("seed")
         .map_or(Some(BLOCKS.seed), |entry| entry.value.count("`blocks.seed`", 0..=u64::MAX, &mut draft.out));
-    Some(Blocks { count: count? as u32, order: order?, seed: seed? })
+    // A seed that cannot be read is an error already, and must not hide that the count is too small.
+    Some(Blocks {
+        count: count? as u32,
+        order: order.unwrap_or(BLOCKS.order),
+        seed: seed.unwrap_or(BLOCKS.seed),
+    })
 }
 
 fn expect(entry: &Entry, draft: &mut Draft<'_>) -> Option<Expected> {

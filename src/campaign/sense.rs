@@ -86,7 +86,7 @@ pub(super) fn size(
         let levels = draft.variables.values().map(|levels| levels.len() as u128);
         let cells = levels.fold(draft.arms.len() as u128, u128::saturating_mul);
         if cells > u128::from(max) {
-            let span = draft.places.of("max_cells");
+            let span = draft.places.first_of(&["max_cells", "variables", "treatments"]);
             let message = format!("the grid has {cells} cells, and at most {max} are allowed");
             draft.out.push(
                 Complaint::error(span, message).help(format!("if that is meant, write `max_cells: {cells}`")),
@@ -94,7 +94,7 @@ pub(super) fn size(
         }
     }
     let (Some(blocks), Some(pilot)) = (blocks, pilot) else { return };
-    let span = draft.places.of("blocks.count");
+    let span = draft.places.first_of(&["blocks.count", "blocks", "treatments"]);
     if blocks.order == Order::Mirrored && blocks.count % 2 == 1 {
         let message = format!("{} blocks cannot be mirrored in pairs", blocks.count);
         draft.out.push(Complaint::warning(span, message).help("choose an even count"));

@@ -171,3 +171,102 @@ fn port(text: &str) -> Result<PortRef, String> {
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|each| each.is_ascii_alphanumeric() || "_-".contains(each))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::workload::OutputRule;
+
+    fn lookup(name: &str) -> Option<&'static str> {
+        match name {
+            "size" => Some("64"),
+            "batch" => Some("1"),
+            "end" => Some("port1"),
+            _ => None,
+        }
+    }
+
+    fn interface(port: &PortRef) -> Option<String> {
+        (port.host == "tx").then(|| format!("eth-{}", port.port))
+    }
+
+    fn declared() -> PacketsDeclared {
+        PacketsDeclared {
+            between: ("tx.port0".into(), "tx.${end}".into()),
+            frame_size: "${size}".into(),
+            streams: "2".into(),
+            batch: "${batch}".into(),
+            rate: "1000/s".into(),
+            duration: "1s".into(),
+            settle: "200ms".into(),
+            proof_frames: 5,
+        }
+    }
+
+    fn resolved(declared: PacketsDeclared) -> Result<Work, String> {
+        resolve(&Workload::Packets(declared), &lookup, &interface, 7)
+    }
+
+    #[test]
+    fn packets_are_filled_in_from_levels_and_ports() {
+        let expected = PacketWork {
+            tx: PortRef { host: "tx".into(), port: "port0".into() },
+            tx_interface: "eth-port0".into(),
+            rx: PortRef { host: "tx".into(), port: "port1".into() },
+            rx_interface: "eth-port1".into(),
+            frame_size: 64,
+            streams: 2,
+            batch: 1,
+            rate: Some(1000.0),
+            duration_ms: 1000,
+            settle_ms: 200,
+            proof_frames: 5,
+            seed: 7,
+        };
+        assert_eq!(resolved(declared()), Ok(Work::Packets(expected)));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_a_sentence_that_names_the_field() {
+        let wrong = |change: &dyn Fn(&mut PacketsDeclared)| {
+            let mut packets = declared();
+            change(&mut packets);
+            resolved(packets).unwrap_err()
+        };
+        assert!(
+            wrong(&|it| it.frame_size = "63".into())
+                .starts_with("frame_size: expected a whole number from 64")
+        );
+        assert!(wrong(&|it| it.frame_size = "1519".into()).contains("found `1519`"));
+        assert!(wrong(&|it| it.streams = "65".into()).starts_with("streams: expected"));
+        assert!(wrong(&|it| it.batch = "1025".into()).starts_with("batch: expected"));
+        assert!(wrong(&|it| it.rate = "fast".into()).starts_with("rate: expected"));
+        assert!(wrong(&|it| it.settle = "1".into()).starts_with("settle: expected"));
+        assert!(wrong(&|it| it.duration = "${sizes}".into()).contains("`${sizes}` is no variable"));
+        assert!(wrong(&|it| it.between.1 = "rx.p".into()).contains("the hosts file has no port `rx.p`"));
+        assert!(wrong(&|it| it.between.1 = "tx.port0".into()).contains("expected two ports"));
+    }
+
+    #[test]
+    fn a_command_keeps_its_arguments_apart_and_as_typed() {
+        let declared = CommandDeclared {
+            on: "tx".into(),
+            program: Invocation::Argv(vec!["work".into(), "a b".into(), "".into(), "--size=${size}".into()]),
+            env: [("SIZE".to_owned(), "${size}".to_owned())].into(),
+            cwd: None,
+            stdin: Some("/etc/hosts".into()),
+            inputs: vec!["/data/${size}".into()],
+            compare: OutputRule::Exact,
+        };
+        let Ok(Work::Command(work)) = resolve(&Workload::Command(declared.clone()), &lookup, &interface, 7)
+        else {
+            panic!("no command")
+        };
+        let argv = ["work", "a b", "", "--size=64"].map(String::from);
+        assert_eq!(work.program, ResolvedProgram::Argv(argv.to_vec()));
+        assert_eq!((work.env["SIZE"].as_str(), work.inputs[0].as_str()), ("64", "/data/64"));
+        let empty = CommandDeclared { program: Invocation::Argv(vec![" ".into()]), ..declared };
+        let error = resolve(&Workload::Command(empty), &lookup, &interface, 7).unwrap_err();
+        assert!(error.starts_with("run: expected text that is not empty"), "{error}");
+    }
+}

@@ -74,6 +74,7 @@ fn packets<'a>(
 ) -> Option<PacketsDeclared> {
     let what = "`packets`";
     let fields = Fields::open(&entry.value, entry.key.span, what, &PACKETS_KEYS, &mut draft.out)?;
+    note_keys(&fields, &PACKETS_KEYS, "workload.packets", draft);
     let required = ["between", "frame_size", "duration"].map(|key| fields.need(key, what, &mut draft.out));
     let mut field = |key: &str, kind: Field, default: &str| match fields.get(key) {
         Some(entry) => blank(&entry.value, key, kind, draft),
@@ -110,11 +111,18 @@ fn packets<'a>(
     })
 }
 
+/// Planning complains about hosts and ports that the hosts file lacks, and then needs their places.
+fn note_keys(fields: &Fields<'_>, keys: &[&str], path: &str, draft: &mut Draft<'_>) {
+    for entry in keys.iter().filter_map(|key| fields.get(key)) {
+        draft.places.note(format!("{path}.{}", entry.key.value), entry.value.span);
+    }
+}
+
 fn between<'a>(node: &'a Node, draft: &mut Draft<'a>) -> Option<(String, String)> {
     let items = node.items("`between`", &mut draft.out)?;
     let [tx, rx] = items else {
         let message =
-            format!("`between`: expected the sending and the receiving port, found {} items", items.len());
+            format!("`between`: expected the sending and the receiving port, found {}", items.len());
         draft.out.push(Complaint::error(node.span, message).help("write `[tx.port0, rx.port0]`"));
         return None;
     };
@@ -129,6 +137,7 @@ fn command<'a>(
 ) -> Option<CommandDeclared> {
     let what = "`command`";
     let fields = Fields::open(&entry.value, entry.key.span, what, &COMMAND_KEYS, &mut draft.out)?;
+    note_keys(&fields, &COMMAND_KEYS, "workload.command", draft);
     let on =
         fields.need("on", what, &mut draft.out).and_then(|on| blank(&on.value, "on", Field::Host, draft));
     let program = program(&fields, draft);

@@ -17,7 +17,9 @@ const LEASES_MS: std::ops::RangeInclusive<u64> = 1_000..=600_000;
 /// What came of a hosts file. There are hosts where no complaint is an error.
 #[derive(Debug, Clone)]
 pub struct Parsed {
+    /// None where a complaint is an error.
     pub hosts: Option<Hosts>,
+    /// Everything that is wrong, in no order.
     pub complaints: Vec<Complaint>,
 }
 

@@ -1,3 +1,5 @@
+//! Hosts files, right and wrong.
+
 use super::*;
 use crate::model::hosts::{Become, Transport};
 use crate::yaml::{self, Source};

@@ -13,6 +13,7 @@ pub struct Scope {
 }
 
 impl Scope {
+    /// A scope in which nothing is known.
     pub fn new() -> Scope {
         Scope::default()
     }

@@ -25,6 +25,7 @@ static STANDARD: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 #[error("this is not a rule: {text}")]
 pub struct RuleError {
     pub offset: usize,
+    /// What was expected or found there.
     pub text: String,
 }
 
@@ -71,6 +72,7 @@ impl Rule {
         Ok(Rule { parsed: Arc::new(Parsed { text: text.to_owned(), program, names, pairs }) })
     }
 
+    /// The rule as it was written.
     pub fn text(&self) -> &str {
         &self.parsed.text
     }

@@ -2,6 +2,7 @@
 
 use super::source::Span;
 
+/// Whether a complaint forbids going on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     Error,
@@ -9,6 +10,7 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// `error` or `warning`.
     pub fn name(self) -> &'static str {
         match self {
             Severity::Error => "error",
@@ -31,25 +33,30 @@ pub struct Complaint {
 }
 
 impl Complaint {
+    /// What forbids going on; `message` says what was expected and found.
     pub fn error(span: Span, message: impl Into<String>) -> Complaint {
         let message = message.into();
         Complaint { severity: Severity::Error, message, span, label: None, more: Vec::new(), help: None }
     }
 
+    /// What may be meant, and is worth a look.
     pub fn warning(span: Span, message: impl Into<String>) -> Complaint {
         Complaint { severity: Severity::Warning, ..Complaint::error(span, message) }
     }
 
+    /// With a text at the caret.
     pub fn label(mut self, text: impl Into<String>) -> Complaint {
         self.label = Some(text.into());
         self
     }
 
+    /// With another place that explains it.
     pub fn also(mut self, span: Span, text: impl Into<String>) -> Complaint {
         self.more.push((span, text.into()));
         self
     }
 
+    /// With the next step.
     pub fn help(mut self, text: impl Into<String>) -> Complaint {
         self.help = Some(text.into());
         self

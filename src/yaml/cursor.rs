@@ -35,6 +35,7 @@ impl<'a> Fields<'a> {
         Some(Fields { entries, at })
     }
 
+    /// The entry of a key, where it is given.
     pub fn get(&self, key: &str) -> Option<&'a Entry> {
         self.entries.iter().find(|entry| entry.key.value == key)
     }
@@ -108,10 +109,12 @@ impl Node {
         Span { start: at, end: at + text[offset.min(text.len())..].chars().next().map_or(0, char::len_utf8) }
     }
 
+    /// Complains that `what` is not what was wanted.
     pub fn expected(&self, what: &str, wanted: &str, out: &mut Vec<Complaint>) {
         out.push(Complaint::error(self.span, format!("{what}: expected {wanted}, found {}", self.found())));
     }
 
+    /// The entries of a mapping with keys of the user's own.
     pub fn entries(&self, what: &str, out: &mut Vec<Complaint>) -> Option<&[Entry]> {
         match &self.kind {
             Kind::Mapping(entries) => Some(entries),
@@ -122,6 +125,7 @@ impl Node {
         }
     }
 
+    /// The items of a list.
     pub fn items(&self, what: &str, out: &mut Vec<Complaint>) -> Option<&[Node]> {
         match &self.kind {
             Kind::Sequence(items) => Some(items),

@@ -22,12 +22,14 @@ pub struct Loc<T> {
 }
 
 impl<T> Loc<T> {
+    /// `value`, written at `span`.
     pub fn new(value: T, span: Span) -> Loc<T> {
         Loc { value, span }
     }
 }
 
 impl Source {
+    /// A text under the name that complaints shall show.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Source {
         Source { name: name.into(), text: text.into() }
     }

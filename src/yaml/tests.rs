@@ -1,3 +1,5 @@
+//! Trees, complaints and quantities, with the cases from public reports.
+
 use super::*;
 
 fn read_text(text: &str) -> (Option<Node>, Vec<Complaint>) {

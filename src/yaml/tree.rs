@@ -14,6 +14,7 @@ const MAX_NODES: usize = 100_000;
 /// The deepest real file has six levels.
 const MAX_DEPTH: usize = 32;
 
+/// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
     /// A scalar with its quotes; of a collection only its first line.
@@ -21,6 +22,7 @@ pub struct Node {
     pub kind: Kind,
 }
 
+/// What a value is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
     /// Nothing, `~` or `null`.
@@ -35,6 +37,7 @@ pub enum Kind {
     Mapping(Vec<Entry>),
 }
 
+/// A key with its value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     pub key: Loc<String>,
@@ -233,7 +236,6 @@ impl<'a> Reader<'a> {
 /// The tree as a reader of plain YAML 1.2 would see it, to be held against a schema.
 #[cfg(test)]
 pub(crate) fn plain(node: &Node) -> serde_json::Value {
-    use crate::model::level::{Level, Scalar};
     match &node.kind {
         Kind::Null => serde_json::Value::Null,
         Kind::Sequence(items) => items.iter().map(plain).collect(),
@@ -241,10 +243,11 @@ pub(crate) fn plain(node: &Node) -> serde_json::Value {
             entries.iter().map(|each| (each.key.value.clone(), plain(&each.value))).collect()
         }
         Kind::Scalar { text, quoted: false } if text == "true" || text == "false" => (text == "true").into(),
-        Kind::Scalar { text, quoted } => match (Level { text: text.clone(), quoted: *quoted }).scalar() {
-            Scalar::Int(int) => int.into(),
-            Scalar::Float(float) => float.into(),
-            Scalar::Text(text) => text.into(),
+        Kind::Scalar { text, quoted: true } => text.as_str().into(),
+        Kind::Scalar { text, .. } => match (text.parse::<i64>(), text.parse::<f64>()) {
+            (Ok(int), _) => int.into(),
+            (_, Ok(float)) if float.is_finite() => float.into(),
+            _ => text.as_str().into(),
         },
     }
 }

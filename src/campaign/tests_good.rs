@@ -1,6 +1,6 @@
 //! What a right file becomes.
 
-use super::*;
+use super::tests::*;
 use crate::model::arm::ArmKind;
 use crate::model::workload::{Invocation, OutputRule, Workload};
 

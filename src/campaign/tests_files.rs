@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::super::{arms, exclusions, parse, responses, schema, starter, workload};
-use super::*;
+use super::tests::*;
+use super::{arms, exclusions, parse, responses, schema, starter, workload};
 
 const SHIPPED: [(&str, &str); 2] = [
-    ("quickstart", include_str!("../../../campaigns/quickstart.yaml")),
-    ("commands", include_str!("../../../campaigns/commands.yaml")),
+    ("quickstart", include_str!("../../campaigns/quickstart.yaml")),
+    ("commands", include_str!("../../campaigns/commands.yaml")),
 ];
 
 fn as_json(text: &str) -> Value {
@@ -39,7 +39,7 @@ fn the_starter_parses_without_complaints_and_fits_the_schema() {
 #[test]
 fn the_schema_file_is_in_step() {
     let expected = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
-    let found = include_str!("../../../schemas/campaign.schema.json");
+    let found = include_str!("../../schemas/campaign.schema.json");
     assert!(found == expected, "run: fieldtrial schema campaign > schemas/campaign.schema.json");
 }
 

@@ -1,6 +1,6 @@
 //! What a wrong file is told.
 
-use super::*;
+use super::tests::*;
 
 /// Each change to the small packets campaign, and what must be said of it.
 #[track_caller]
@@ -22,7 +22,7 @@ fn everything_wrong_is_told_at_once() {
 campaign: a b
 quesiton: why
 hosts: h.yaml
-variables: {frame_size: [32, 64, 64], unused: [1], empty: []}
+variables: {frame_size: [32, 64, 64], unused: [1]}
 control: {set: {batch: 64, frame_size: 1}}
 treatments:
   - {name: same, change: {batch: 64}}
@@ -30,7 +30,8 @@ treatments:
 workload:
   packets: {between: [tx.port0], frame_size: \"${frame_siz}\", duration: 30, batch: \"${batch}\"}
 accept: [zero_los]
-blocks: {count: 0}
+exclude: [{when: batch == 63}]
+blocks: {count: 4, seed: x}
 timeout: 5
 responses: [{name: tx_rat}]
 bogus: 1
@@ -41,9 +42,10 @@ bogus: 1
         .iter()
         .map(|complaint| Source::new("c.yaml", text).position(complaint.span.start).0)
         .collect();
-    for line in [1, 2, 4, 5, 7, 8, 10, 11, 12, 13, 14, 15] {
+    for line in [1, 2, 4, 5, 7, 8, 10, 11, 12, 13, 14, 15, 16] {
         assert!(lines.contains(&line), "nothing about line {line}: {:#?}", parsed.complaints);
     }
+    assert_eq!(lines.iter().filter(|line| **line == 13).count(), 2, "the seed and the count");
 }
 
 #[test]

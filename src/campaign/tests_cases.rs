@@ -1,6 +1,6 @@
 //! Cases from public reports, by the ids of the project's list.
 
-use super::*;
+use super::tests::*;
 
 #[test]
 fn y01_a_variable_written_twice_is_refused_with_both_lines() {

@@ -1,15 +1,10 @@
 //! Whole campaign files, right and wrong.
 
-mod cases;
-mod complaints;
-mod files;
-mod good;
-
-use super::*;
-use crate::yaml::{self, Source};
+pub(super) use super::*;
+pub(super) use crate::yaml::{self, Source};
 
 /// A small campaign without complaints, to be changed by each test.
-const PACKETS: &str = "\
+pub(super) const PACKETS: &str = "\
 campaign: links
 question: Is it faster?
 hosts: hosts.yaml
@@ -29,7 +24,7 @@ workload:
 ";
 
 /// The same over a command, with room for any variables in `use`.
-const COMMAND: &str = "\
+pub(super) const COMMAND: &str = "\
 campaign: runs
 question: Is it faster?
 hosts: hosts.yaml
@@ -43,17 +38,17 @@ workload:
 ";
 
 /// A command campaign over `variables` (flow mapping), all of which it uses, followed by `rest`.
-fn command(variables: &str, used: &[&str], rest: &str) -> String {
+pub(super) fn command(variables: &str, used: &[&str], rest: &str) -> String {
     let used: Vec<String> = used.iter().map(|name| format!("\"${{{name}}}\"")).collect();
     COMMAND.replace("VARIABLES", variables).replace("USE", &used.join(", ")) + rest
 }
 
-fn read(text: &str) -> Parsed {
+pub(super) fn read(text: &str) -> Parsed {
     parse(&Source::new("c.yaml", text))
 }
 
 /// The campaign, which must have come without complaints.
-fn good(text: &str) -> Campaign {
+pub(super) fn good(text: &str) -> Campaign {
     let parsed = read(text);
     let shown = yaml::render(&parsed.complaints, &Source::new("c.yaml", text), false);
     assert!(parsed.complaints.is_empty(), "{shown}{text}");
@@ -61,7 +56,7 @@ fn good(text: &str) -> Campaign {
 }
 
 /// The complaints as shown, which must forbid the campaign.
-fn refused(text: &str) -> String {
+pub(super) fn refused(text: &str) -> String {
     let parsed = read(text);
     let shown = yaml::render(&parsed.complaints, &Source::new("c.yaml", text), false);
     assert!(parsed.campaign.is_none() && yaml::has_errors(&parsed.complaints), "accepted: {shown}{text}");
@@ -69,7 +64,7 @@ fn refused(text: &str) -> String {
 }
 
 /// The complaints as shown, all of which must be warnings.
-fn warned(text: &str) -> String {
+pub(super) fn warned(text: &str) -> String {
     let parsed = read(text);
     let shown = yaml::render(&parsed.complaints, &Source::new("c.yaml", text), false);
     assert!(parsed.campaign.is_some() && !parsed.complaints.is_empty(), "{shown}{text}");
