@@ -27,7 +27,9 @@
 
 pub mod agent;
 pub mod conduct;
+pub mod embedded;
 pub mod evidence;
 pub mod model;
 pub mod nic;
 pub mod protocol;
+pub mod remote;
