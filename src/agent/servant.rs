@@ -164,7 +164,7 @@ impl Servant<'_> {
                 Some(Answer::Beat)
             }
             Ask::Facts { ports, programs } => {
-                let (digests, connection) = (self.digests.clone(), self.args.ssh_connection.clone());
+                let (digests, connection) = (self.digests.clone(), self.ssh_connection());
                 self.help(move || {
                     let facts = facts::gather(&ports, &programs, &connection, &digests);
                     Finding::Reply(Reply { re: Some(id), answer: Answer::Facts(facts) })
@@ -195,6 +195,14 @@ impl Servant<'_> {
                 self.farewell = true;
                 Some(Answer::Done)
             }
+        }
+    }
+
+    /// Of a local agent it is the environment's: whoever sits at this machine may sit there by ssh.
+    fn ssh_connection(&self) -> String {
+        match self.args.ssh_connection.as_str() {
+            "" => std::env::var("SSH_CONNECTION").unwrap_or_default(),
+            given => given.to_owned(),
         }
     }
 

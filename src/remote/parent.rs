@@ -15,10 +15,10 @@ type Order = (Command, Sender<io::Result<Child>>);
 /// The program cannot be started.
 pub fn spawn(mut command: Command, signal: libc::c_int) -> io::Result<Child> {
     let us = std::process::id();
-    command.process_group(0);
-    // SAFETY: two system calls between fork and exec, no allocation.
+    // SAFETY: three system calls between fork and exec, no allocation.
     unsafe {
         command.pre_exec(move || {
+            libc::setsid();
             libc::prctl(libc::PR_SET_PDEATHSIG, signal);
             // We may have died before the line above.
             if libc::getppid() as u32 != us {

@@ -21,12 +21,14 @@ for d in /run/fieldtrial "/var/tmp/fieldtrial-$(id -u)" "${HOME:-/nonexistent}/.
   say folder "$x" "${free:-0}" "$d"
 done"#;
 
-/// Run by `sh -c SCRIPT sh PATH BYTES DIGEST` with the binary on standard input. A cut upload leaves a short
+/// Agents of other versions go a week after they came. Run by `sh -c SCRIPT sh PATH BYTES DIGEST` with the binary on standard input. A cut upload leaves a short
 /// file with status 0, and writing over a running binary fails: hence size, digest and the rename.
 pub const UPLOAD: &str = r#"umask 077
 t="$1.$$"
 if cat >"$t" && [ "$(wc -c <"$t")" -eq "$2" ] && echo "$3  $t" | sha256sum -c >/dev/null && chmod 700 "$t" && mv -f "$t" "$1"
-then echo fieldtrial-uploaded
+then
+  find "${1%/*}" -maxdepth 1 -name 'agent-*' ! -path "$1" -mtime +7 -exec rm -f {} + 2>/dev/null
+  echo fieldtrial-uploaded
 else rm -f "$t"; exit 9
 fi"#;
 

@@ -33,6 +33,9 @@ pub struct SshOptions {
     pub agent_args: Vec<String>,
 }
 
+/// A line slower than this counts as broken while the agent is uploaded.
+const SLOWEST_BYTES_PER_S: u64 = 100_000;
+
 /// A binary to upload and its digest.
 struct Binary {
     path: PathBuf,
@@ -56,7 +59,7 @@ pub fn connect(host: &Host, options: &SshOptions) -> Result<Session, ConnectErro
     let runtime = runtime.map_err(|e| ours(format!("no runtime for ssh: {e}")))?;
     let mux = Arc::new(Mux::resume_mux(master.socket().into_boxed_path(), None));
     let steps = Steps { runtime: &runtime, mux: &mux, host: &host.name, limit: options.limit };
-    let probed = steps.output(&[PROBE, "sh", &digest_of(&options.exe)?.sha256], Stdio::null());
+    let probed = steps.output(&[PROBE, "sh", &digest_of(&options.exe)?.sha256], Stdio::null(), options.limit);
     let (_, text, errors) = probed?;
     let answered = Answered::parse(&text).ok_or_else(|| ConnectError::Agent {
         host: host.name.clone(),
@@ -66,8 +69,10 @@ pub fn connect(host: &Host, options: &SshOptions) -> Result<Session, ConnectErro
     // Another kind of machine has another binary, which the first probe did not look for.
     let answered = match answered.machine == std::env::consts::ARCH {
         true => answered,
-        false => Answered::parse(&steps.output(&[PROBE, "sh", &binary.sha256], Stdio::null())?.1)
-            .unwrap_or(answered),
+        false => {
+            Answered::parse(&steps.output(&[PROBE, "sh", &binary.sha256], Stdio::null(), options.limit)?.1)
+                .unwrap_or(answered)
+        }
     };
     let place = answered.choose(&host.name, &binary.sha256, binary.bytes)?;
     if !place.present {
@@ -112,15 +117,20 @@ struct Started {
 
 impl Steps<'_> {
     /// Runs `sh -c` with these words on the host: whether it succeeded, and both outputs.
-    fn output(&self, words: &[&str], input: Stdio) -> Result<(bool, String, String), ConnectError> {
+    fn output(
+        &self,
+        words: &[&str],
+        input: Stdio,
+        limit: Duration,
+    ) -> Result<(bool, String, String), ConnectError> {
         let lost = |found: String| ConnectError::Unreachable { host: self.host.to_owned(), found };
         let work = async {
             let mut command = self.mux.clone().arc_command("sh");
             command.arg("-c").args(words).stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
-            tokio::time::timeout(self.limit, command.output()).await
+            tokio::time::timeout(limit, command.output()).await
         };
         match self.runtime.block_on(work) {
-            Err(_) => Err(lost(format!("no answer within {} s after the login", self.limit.as_secs_f64()))),
+            Err(_) => Err(lost(format!("no answer within {} s after the login", limit.as_secs_f64()))),
             Ok(Err(e)) => Err(lost(format!("the connection broke: {e}"))),
             Ok(Ok(out)) => {
                 let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -132,8 +142,9 @@ impl Steps<'_> {
     fn upload(&self, binary: &Binary, path: &str) -> Result<(), ConnectError> {
         let file = File::open(&binary.path)
             .map_err(|e| ConnectError::Ours { found: format!("the agent {}: {e}", binary.path.display()) })?;
+        let limit = self.limit.max(Duration::from_secs(binary.bytes / SLOWEST_BYTES_PER_S));
         let words = [UPLOAD, "sh", path, &binary.bytes.to_string(), &binary.sha256];
-        let (done, text, errors) = self.output(&words, Stdio::from(file))?;
+        let (done, text, errors) = self.output(&words, Stdio::from(file), limit)?;
         if done && text.contains("fieldtrial-uploaded") {
             return Ok(());
         }
