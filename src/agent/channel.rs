@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 use crate::protocol::codec::MAX_LINE;
-use crate::protocol::message::Reply;
+use crate::protocol::message::{Answer, Reply};
 
 /// Standard input as bounded lines.
 pub struct Inbox {
@@ -66,15 +66,11 @@ impl Outbox {
         (!self.waiting.is_empty()).then(|| self.output.as_raw_fd())
     }
 
+    /// Queues a message. One over the limit of a line is replaced by what can be said of it: whoever waits for
+    /// an answer or for a job's end gets one in any case.
     pub fn put(&mut self, reply: &Reply) {
-        match serde_json::to_vec(reply) {
-            Ok(line) if line.len() < MAX_LINE => {
-                self.waiting.extend_from_slice(&line);
-                self.waiting.push(b'\n');
-            }
-            // An event just below its own limit can grow over the line's by escaping: its job's report still has it counted.
-            _ => {}
-        }
+        let Some(line) = line(reply).or_else(|| shortened(reply).and_then(|r| line(&r))) else { return };
+        self.waiting.extend_from_slice(&line);
     }
 
     /// Writes what there is room for.
@@ -94,5 +90,49 @@ impl Outbox {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "the workstation does not read"));
         }
         Ok(())
+    }
+}
+
+fn line(reply: &Reply) -> Option<Vec<u8>> {
+    let mut line = serde_json::to_vec(reply).ok()?;
+    line.push(b'\n');
+    (line.len() <= MAX_LINE).then_some(line)
+}
+
+/// None for an event, which the output that it stands in has as well.
+fn shortened(reply: &Reply) -> Option<Reply> {
+    let answer = match &reply.answer {
+        Answer::Event { .. } => return None,
+        Answer::Ended { job, report } => {
+            let mut report = report.clone();
+            report.result = None;
+            report.argv.truncate(1);
+            report.argv.push("(arguments over the limit of a message)".into());
+            Answer::Ended { job: *job, report }
+        }
+        _ => Answer::Fault { text: format!("the answer is over the limit of {MAX_LINE} bytes") },
+    };
+    Some(Reply { re: reply.re, answer })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::account;
+    use crate::agent::launch::Isolation;
+    use crate::agent::resolve::Refusal;
+
+    #[test]
+    fn an_end_too_long_to_be_told_is_told_shorter() {
+        let refusal = Refusal { argv: vec!["/bin/x".into(), "y".repeat(MAX_LINE)], why: "z".into() };
+        let report = Box::new(account::of_refusal(refusal, None, Isolation::ProcessGroup));
+        let reply = Reply { re: None, answer: Answer::Ended { job: 7, report } };
+        assert!(line(&reply).is_none());
+        let short = shortened(&reply).unwrap();
+        assert!(matches!(&short.answer, Answer::Ended { job: 7, report } if report.argv[0] == "/bin/x"));
+        assert!(line(&short).is_some());
+        let answer = Answer::Output { data: "y".repeat(MAX_LINE), last: true };
+        let short = shortened(&Reply { re: Some(3), answer }).unwrap();
+        assert!(matches!(short, Reply { re: Some(3), answer: Answer::Fault { .. } }));
     }
 }

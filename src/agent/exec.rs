@@ -10,8 +10,9 @@ use super::verdict::{Stage, Verdict};
 pub struct Image {
     path: CString,
     cwd: CString,
-    argv: Vec<CString>,
-    env: Vec<CString>,
+    /// Only pointed to.
+    _argv: Vec<CString>,
+    _env: Vec<CString>,
     argv_pointers: Vec<*const c_char>,
     env_pointers: Vec<*const c_char>,
 }
@@ -34,17 +35,13 @@ impl Image {
             cwd: text(cwd)?,
             argv_pointers: pointers(&argv),
             env_pointers: pointers(&env),
-            argv,
-            env,
+            _argv: argv,
+            _env: env,
         })
-    }
-
-    /// Bytes of arguments and environment.
-    pub fn bytes(&self) -> usize {
-        self.argv.iter().chain(&self.env).map(|s| s.as_bytes().len() + 1).sum()
     }
 }
 
+/// The step itself: pointers into an `Image`, and the streams.
 pub struct ExecPlan<'a> {
     path: *const c_char,
     cwd: *const c_char,
@@ -106,7 +103,7 @@ extern "C" fn become_program(birth: *mut c_void) -> c_int {
             (*birth.verdict).code = *libc::__errno_location();
             libc::_exit(127)
         };
-        libc::setsid();
+        libc::setpgid(0, 0);
         if plan.tie_to_parent {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         }

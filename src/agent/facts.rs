@@ -76,10 +76,10 @@ fn processor(put: &mut impl FnMut(&str, Option<Value>)) {
     put("governor", same_everywhere("scaling_governor").map(Value::from));
     put("freq_min_khz", same_everywhere("scaling_min_freq").and_then(|t| first_number(&t)));
     put("freq_max_khz", same_everywhere("scaling_max_freq").and_then(|t| first_number(&t)));
-    let no_turbo = text(&format!("{cpu}/intel_pstate/no_turbo")).map(|t| t == "0");
-    let boost = text(&format!("{cpu}/cpufreq/boost")).map(|t| t == "1");
+    let no_turbo = text(format!("{cpu}/intel_pstate/no_turbo")).map(|t| t == "0");
+    let boost = text(format!("{cpu}/cpufreq/boost")).map(|t| t == "1");
     put("turbo", no_turbo.or(boost).map(Value::from));
-    put("smt", text(&format!("{cpu}/smt/active")).map(|t| Value::from(t == "1")));
+    put("smt", text(format!("{cpu}/smt/active")).map(|t| Value::from(t == "1")));
 }
 
 /// The value that all processors share, or all that occur, joined by commas.

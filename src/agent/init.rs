@@ -48,7 +48,9 @@ pub unsafe fn run(plan: &InitPlan<'_>) -> ! {
             // No death signal here: without a namespace this process must live long enough to sweep.
             libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
         }
-        libc::setsid();
+        // No session of its own: where the scheduler groups by session (autogroup), every job would be another
+        // group, made and weighed anew within the measured time. The agent's session has no terminal.
+        libc::setpgid(0, 0);
         keep_only_own_descriptors(plan);
         let proc_is_own = plan.namespaced && mount_own_proc();
         let children = child_signals();

@@ -1,7 +1,7 @@
 //! One session of an agent: a single loop over the line, the jobs and the clock.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -40,6 +40,8 @@ struct Servant<'a> {
     terms: Terms,
     lease: Option<Lease>,
     work: Option<WorkFolder>,
+    /// State of an agent whose host is its own, so that no lease of it outlives it.
+    own_state: Option<tempfile::TempDir>,
     digests: Arc<Digests>,
     findings: (Sender<Finding>, Receiver<Finding>),
     wake: Arc<OwnedFd>,
@@ -57,6 +59,7 @@ pub fn serve(args: &AgentArgs) -> io::Result<i32> {
         libc::signal(libc::SIGHUP, libc::SIG_IGN);
         libc::signal(libc::SIGPIPE, libc::SIG_IGN);
     }
+    let signals = ending_signals()?;
     let isolation = Isolation::probe();
     if isolation == Isolation::ProcessGroup {
         // SAFETY: plain system call; orphans of a killed init then come to us.
@@ -70,19 +73,20 @@ pub fn serve(args: &AgentArgs) -> io::Result<i32> {
         terms: Terms { isolation, lock: None, lease: PATIENCE },
         lease: None,
         work: None,
+        own_state: None,
         digests: Arc::default(),
         findings: mpsc::channel(),
         wake: Arc::new(wake_descriptor()?),
         heard: Instant::now(),
         farewell: false,
     };
-    let status = servant.run(&mut inbox);
+    let status = servant.run(&mut inbox, &signals);
     servant.jobs.end_all();
     status
 }
 
 impl Servant<'_> {
-    fn run(&mut self, inbox: &mut Inbox) -> io::Result<i32> {
+    fn run(&mut self, inbox: &mut Inbox, signals: &OwnedFd) -> io::Result<i32> {
         loop {
             let silent_for = self.heard.elapsed();
             if silent_for >= self.terms.lease {
@@ -96,10 +100,14 @@ impl Servant<'_> {
             if self.jobs.restless() {
                 wait = wait.min(RESTLESS);
             }
-            let mut watched = vec![inbox.descriptor(), self.wake.as_raw_fd()];
+            let mut watched = vec![inbox.descriptor(), self.wake.as_raw_fd(), signals.as_raw_fd()];
             self.jobs.descriptors(&mut watched);
             let ready = poll(&watched, self.outbox.descriptor(), wait)?;
             let is_ready = |fd: RawFd| ready.contains(&fd);
+            if is_ready(signals.as_raw_fd()) {
+                eprintln!("fieldtrial agent: asked by a signal to end; all jobs are ended");
+                return Ok(EXIT_LOST);
+            }
             if is_ready(inbox.descriptor()) {
                 let Some(lines) = inbox.lines()? else { return Ok(EXIT_DONE) };
                 for line in lines {
@@ -156,7 +164,7 @@ impl Servant<'_> {
                 Some(Answer::Beat)
             }
             Ask::Facts { ports, programs } => {
-                let (digests, connection) = (self.digests.clone(), self.args.ssh_connection.clone());
+                let (digests, connection) = (self.digests.clone(), self.ssh_connection());
                 self.help(move || {
                     let facts = facts::gather(&ports, &programs, &connection, &digests);
                     Finding::Reply(Reply { re: Some(id), answer: Answer::Facts(facts) })
@@ -190,6 +198,14 @@ impl Servant<'_> {
         }
     }
 
+    /// Of a local agent it is the environment's: whoever sits at this machine may sit there by ssh.
+    fn ssh_connection(&self) -> String {
+        match self.args.ssh_connection.as_str() {
+            "" => std::env::var("SSH_CONNECTION").unwrap_or_default(),
+            given => given.to_owned(),
+        }
+    }
+
     fn in_the_box(&self) -> Result<(), String> {
         match self.args.netns {
             true => Ok(()),
@@ -209,7 +225,10 @@ impl Servant<'_> {
         if self.lease.is_some() {
             return Answer::Fault { text: "hello was said already".into() };
         }
-        let state = self.args.state.clone().unwrap_or_else(lease::default_state);
+        let state = match self.state() {
+            Ok(state) => state,
+            Err(e) => return Answer::Fault { text: format!("no folder for the lease: {e}") },
+        };
         let since = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let lease = match Lease::take(&state, holder, &since) {
             Ok(lease) => lease,
@@ -237,6 +256,19 @@ impl Servant<'_> {
         };
         (self.lease, self.work) = (Some(lease), Some(work));
         Answer::Welcome(welcome)
+    }
+
+    fn state(&mut self) -> io::Result<PathBuf> {
+        match &self.args.state {
+            Some(state) => Ok(state.clone()),
+            None if !self.args.netns => Ok(lease::default_state()),
+            None => {
+                let folder = tempfile::Builder::new().prefix("fieldtrial-box-").tempdir()?;
+                let path = folder.path().to_owned();
+                self.own_state = Some(folder);
+                Ok(path)
+            }
+        }
     }
 
     fn start(&mut self, job: u64, spec: JobSpec) -> Answer {
@@ -305,6 +337,23 @@ impl Servant<'_> {
                 unsafe { libc::write(wake.as_raw_fd(), 1u64.to_ne_bytes().as_ptr().cast(), 8) };
             }
         });
+    }
+}
+
+/// SIGTERM and SIGINT as something to read: an agent ends in order, and leaves no folder behind.
+fn ending_signals() -> io::Result<OwnedFd> {
+    // SAFETY: plain system calls on a local set; the descriptor returned is ours. A job's main process
+    // starts with an empty mask.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, libc::SIGTERM);
+        libc::sigaddset(&mut set, libc::SIGINT);
+        libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+        match libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) {
+            fd if fd < 0 => Err(io::Error::last_os_error()),
+            fd => Ok(OwnedFd::from_raw_fd(fd)),
+        }
     }
 }
 
