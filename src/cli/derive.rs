@@ -39,7 +39,8 @@ pub fn exits(evidence: &Evidence, expect: &Expected) -> Vec<Exit> {
         exits.push(Exit::Incomplete);
     }
     let nothing_by_plan = evidence.cells.values().all(|c| c.fate != Fate::Live);
-    let expected_none = nothing_by_plan && evidence.complete && !evidence.cells.is_empty() && exits.is_empty();
+    let expected_none =
+        nothing_by_plan && evidence.complete && !evidence.cells.is_empty() && exits.is_empty();
     if !runs.iter().any(|r| r.note.outcome == RunOutcome::Measured) && !expected_none {
         exits.push(Exit::NothingMeasured);
     }

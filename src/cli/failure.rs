@@ -13,7 +13,10 @@ pub type Outcome = Result<Vec<Exit>, Failure>;
 #[derive(Debug)]
 pub enum Failure {
     /// Faults in files that the user wrote, with the sources they point into.
-    Complaints { complaints: Vec<Complaint>, source: Source },
+    Complaints {
+        complaints: Vec<Complaint>,
+        source: Source,
+    },
     /// Another mistake of the user, with the next step.
     Input(String),
     Unavailable(String),

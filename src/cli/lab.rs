@@ -122,7 +122,7 @@ fn unavailable(troubles: &[ConnectError]) -> Failure {
 
 fn embedded_failure(error: EmbeddedError) -> Failure {
     match error {
-        EmbeddedError::Folder(_) => Failure::Workstation(error.to_string()),
+        EmbeddedError::Agent(ConnectError::Ours { .. }) => Failure::Workstation(error.to_string()),
         _ => Failure::Unavailable(error.to_string()),
     }
 }

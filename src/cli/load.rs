@@ -41,7 +41,8 @@ pub fn load(campaign_path: &Path, hosts_override: Option<&Path>) -> Result<Loade
         )))),
         None => None,
     };
-    let (errors, warnings): (Vec<_>, Vec<_>) = parsed.complaints.into_iter().partition(|c| c.severity == Severity::Error);
+    let (errors, warnings): (Vec<_>, Vec<_>) =
+        parsed.complaints.into_iter().partition(|c| c.severity == Severity::Error);
     match (parsed.campaign, hosts) {
         (Some(campaign), Some(Ok((hosts_source, hosts)))) if errors.is_empty() => {
             Ok(Loaded { campaign_source, hosts_source, campaign, hosts, warnings })
@@ -111,8 +112,8 @@ fn beside(campaign: &Path, named: &str) -> PathBuf {
 
 /// Where facts last seen are kept.
 pub fn cache() -> PathBuf {
-    let home = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(|| {
-        std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"))
-    });
+    let home = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
     home.unwrap_or_else(std::env::temp_dir).join("fieldtrial")
 }

@@ -23,7 +23,9 @@ pub fn plan(args: &PlanArgs) -> Outcome {
         print_text(&mut out, &plan, &estimate, args.limit)
     };
     match written.and_then(|()| out.flush()) {
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Workstation(format!("standard output: {e}"))),
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::Workstation(format!("standard output: {e}")))
+        }
         _ if estimate.runs == 0 => Ok(vec![Exit::NothingMeasured]),
         _ => Ok(vec![]),
     }
@@ -31,10 +33,16 @@ pub fn plan(args: &PlanArgs) -> Outcome {
 
 fn print_text(out: &mut impl Write, plan: &Plan, estimate: &Estimate, limit: u64) -> io::Result<()> {
     let blocks = plan.campaign.blocks.count;
-    writeln!(out, "{}: {} cells, {} blocks, {} runs", plan.campaign.name, estimate.cells, blocks, estimate.runs)?;
+    writeln!(
+        out,
+        "{}: {} cells, {} blocks, {} runs",
+        plan.campaign.name, estimate.cells, blocks, estimate.runs
+    )?;
     let bound = span(estimate.seconds_at_most);
     match estimate.seconds {
-        Some(seconds) => writeln!(out, "estimated time {} (at most {bound} if every run timed out)", span(seconds))?,
+        Some(seconds) => {
+            writeln!(out, "estimated time {} (at most {bound} if every run timed out)", span(seconds))?
+        }
         None => writeln!(out, "time is known once the commands run; at most {bound} if every run timed out")?,
     }
     writeln!(out, "estimated record {}", size(estimate.record_bytes))?;
@@ -63,7 +71,11 @@ fn print_turned_down(out: &mut impl Write, plan: &Plan, estimate: &Estimate, lim
     if estimate.excluded + estimate.undecided == 0 {
         return Ok(());
     }
-    writeln!(out, "\n{} cells are excluded, {} undecided until hosts tell their facts", estimate.excluded, estimate.undecided)?;
+    writeln!(
+        out,
+        "\n{} cells are excluded, {} undecided until hosts tell their facts",
+        estimate.excluded, estimate.undecided
+    )?;
     let told = (0..plan.cells()).filter_map(|cell| match plan.decision(cell) {
         Decision::Excluded(why) => Some((cell, "excluded", why)),
         Decision::Undecided(why) => Some((cell, "undecided", why)),
@@ -79,7 +91,11 @@ fn print_turned_down(out: &mut impl Write, plan: &Plan, estimate: &Estimate, lim
 pub fn print_json(out: &mut impl Write, plan: &Plan, estimate: &Estimate) -> io::Result<()> {
     let text = |value: &dyn erased::Json| value.json();
     write!(out, "{{\"campaign\":{},\"estimate\":{},", text(&plan.campaign.name), text(estimate))?;
-    write!(out, "\"blocks\":{},\"seed\":{},\"cells\":[", plan.campaign.blocks.count, plan.campaign.blocks.seed)?;
+    write!(
+        out,
+        "\"blocks\":{},\"seed\":{},\"cells\":[",
+        plan.campaign.blocks.count, plan.campaign.blocks.seed
+    )?;
     for cell in 0..plan.cells() {
         let (decision, reason) = match plan.decision(cell) {
             Decision::Live => ("planned", None),

@@ -30,7 +30,15 @@ impl Progress {
     pub fn new(signals: Signals) -> Progress {
         let bar = std::io::stderr().is_terminal().then(|| ProgressBar::new(0));
         let now = Instant::now();
-        Progress { signals, bar, total: 0, done: 0, began: now, last_line: now - LINE_EVERY, counts: BTreeMap::new() }
+        Progress {
+            signals,
+            bar,
+            total: 0,
+            done: 0,
+            began: now,
+            last_line: now - LINE_EVERY,
+            counts: BTreeMap::new(),
+        }
     }
 
     fn begin(&mut self, total: u64, doing: &'static str) {
@@ -38,7 +46,8 @@ impl Progress {
         match &self.bar {
             Some(bar) => {
                 let template = "{prefix:9} [{bar:30}] {pos}/{len}  {msg}  {eta} left";
-                let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+                let style =
+                    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
                 bar.set_style(style.progress_chars("=> "));
                 bar.reset();
                 bar.set_length(total);
@@ -107,7 +116,8 @@ impl Watch for Progress {
         let name = note.outcome.name();
         *self.counts.entry(name).or_default() += 1;
         let notable = note.outcome != RunOutcome::Measured;
-        let reason = note.reason.as_deref().map(|r| format!(": {}", r.replace('\n', "; "))).unwrap_or_default();
+        let reason =
+            note.reason.as_deref().map(|r| format!(": {}", r.replace('\n', "; "))).unwrap_or_default();
         self.step(format!("{name}  {}{reason}", note.run), notable);
     }
 

@@ -25,11 +25,7 @@ pub fn report(args: &RecordArgs) -> Outcome {
 }
 
 /// The summary table and where the record lies, or the findings as JSON.
-pub fn print_answer(
-    folder: &Folder,
-    findings: &Findings,
-    json: bool,
-) -> Result<(), Failure> {
+pub fn print_answer(folder: &Folder, findings: &Findings, json: bool) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     let written = if json {
         let answer = serde_json::json!({ "record": folder.path(), "findings": findings });

@@ -64,7 +64,10 @@ pub fn resume(args: &ResumeArgs) -> Outcome {
         return finish(&folder, &plan, &Ended::Complete, args.json, false);
     }
     if before.torn_bytes > 0 {
-        eprintln!("the journal's last line is torn ({} bytes); it is set aside and its run repeated", before.torn_bytes);
+        eprintln!(
+            "the journal's last line is torn ({} bytes); it is set aside and its run repeated",
+            before.torn_bytes
+        );
     }
     let mut writer = Writer::append(&folder, &before)?;
     if before.evidence.opening.is_none() {

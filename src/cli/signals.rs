@@ -17,7 +17,9 @@ impl Signals {
         let asked = Arc::new(AtomicU8::new(0));
         let count = Arc::clone(&asked);
         std::thread::spawn(move || {
-            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
+            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else {
+                return;
+            };
             runtime.block_on(async {
                 let (Ok(mut interrupt), Ok(mut terminate)) =
                     (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))

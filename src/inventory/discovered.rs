@@ -30,9 +30,12 @@ pub fn discovered(host: &Host, facts: &Facts) -> String {
         facts.get(name).and_then(|v| v.as_array()).into_iter().flatten().map(plain).collect()
     };
     let management = list("management_interfaces");
-    let free: Vec<String> = list("interfaces").into_iter().filter(|i| i != "lo" && !management.contains(i)).collect();
+    let free: Vec<String> =
+        list("interfaces").into_iter().filter(|i| i != "lo" && !management.contains(i)).collect();
     if free.is_empty() {
-        file.push_str("    # no interface is free of SSH and the default route, so there is no port to test\n");
+        file.push_str(
+            "    # no interface is free of SSH and the default route, so there is no port to test\n",
+        );
     } else {
         file.push_str("    # Keep the ports that are cabled for tests; whatever is named here may be loaded.\n    ports:\n");
         for (number, interface) in free.iter().enumerate() {
@@ -40,12 +43,21 @@ pub fn discovered(host: &Host, facts: &Facts) -> String {
         }
     }
     if let Some(count) = facts.get("cpu_count").and_then(serde_json::Value::as_u64) {
-        let _ = writeln!(file, "    # A run on this host is refused where a rule over its facts does not hold.");
+        let _ =
+            writeln!(file, "    # A run on this host is refused where a rule over its facts does not hold.");
         let _ = writeln!(file, "    require:\n      cores: cpu_count >= {count}");
     }
-    let _ = writeln!(file, "\n# Which port is cabled to which, e.g.:\n# links:\n#   - [{0}.port0, other.port0]", host.name);
+    let _ = writeln!(
+        file,
+        "\n# Which port is cabled to which, e.g.:\n# links:\n#   - [{0}.port0, other.port0]",
+        host.name
+    );
     if !management.is_empty() {
-        let _ = writeln!(file, "# never touched, since SSH or the default route runs over it: {}", management.join(", "));
+        let _ = writeln!(
+            file,
+            "# never touched, since SSH or the default route runs over it: {}",
+            management.join(", ")
+        );
     }
     file
 }

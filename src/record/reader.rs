@@ -43,7 +43,11 @@ pub fn read(folder: &Folder) -> Result<Read, RecordError> {
                 read.evidence.apply(&line.at, line.event);
             }
             Ok(line) => {
-                return Err(damaged(format!("it has number {}, {} was expected", line.seq, read.last_seq + 1)));
+                return Err(damaged(format!(
+                    "it has number {}, {} was expected",
+                    line.seq,
+                    read.last_seq + 1
+                )));
             }
             // A crash of the machine can leave a last line of the right length with wrong bytes.
             Err(_) if after.is_empty() => break,

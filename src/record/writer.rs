@@ -30,20 +30,27 @@ impl Writer {
         let writer = Writer { file, path, seq: 0 };
         writer.lock()?;
         // The folder's entry must last as long as the lines that are synced into the file.
-        File::open(folder.path()).and_then(|d| d.sync_all()).map_err(RecordError::io("synced", folder.path()))?;
+        File::open(folder.path())
+            .and_then(|d| d.sync_all())
+            .map_err(RecordError::io("synced", folder.path()))?;
         Ok(writer)
     }
 
     /// Goes on where `read` ended. A torn last line is set aside in a file of its own.
     pub fn append(folder: &Folder, read: &Read) -> Result<Writer, RecordError> {
         let path = folder.file(Folder::JOURNAL);
-        let file = OpenOptions::new().append(true).read(true).open(&path).map_err(RecordError::io("opened", &path))?;
+        let file = OpenOptions::new()
+            .append(true)
+            .read(true)
+            .open(&path)
+            .map_err(RecordError::io("opened", &path))?;
         let writer = Writer { file, path: path.clone(), seq: read.last_seq };
         writer.lock()?;
         if read.torn_bytes > 0 {
             let bytes = std::fs::read(&path).map_err(RecordError::io("read", &path))?;
             let aside = folder.file(&format!("journal.torn-{}", read.last_seq + 1));
-            std::fs::write(&aside, &bytes[read.whole_bytes as usize..]).map_err(RecordError::io("written", aside))?;
+            std::fs::write(&aside, &bytes[read.whole_bytes as usize..])
+                .map_err(RecordError::io("written", aside))?;
             writer.file.set_len(read.whole_bytes).map_err(RecordError::io("cut", &path))?;
         }
         Ok(writer)

@@ -1,7 +1,10 @@
 //! The one integration test binary: what is tested from outside the rooms.
 
+mod agent;
 mod desk;
 mod elf;
+mod embedded;
+mod faults;
 mod house;
 mod lab;
 mod lab_holds;
@@ -10,6 +13,8 @@ mod over_ssh;
 mod process;
 mod quickstart;
 mod record;
+mod remote;
 mod runner;
+mod scene;
 mod skip;
 mod spine;

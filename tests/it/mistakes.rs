@@ -20,7 +20,8 @@ fn refused(campaign: &str, words: &[&str]) {
 
 #[test]
 fn unknown_and_duplicate_keys_are_all_told_at_once_with_place_and_nearest_key() {
-    let campaign = COMMANDS.replace("timeout: 10s", "time_out: 10s\nquestion: again?").replace("count: 2", "cuont: 2");
+    let campaign =
+        COMMANDS.replace("timeout: 10s", "time_out: 10s\nquestion: again?").replace("count: 2", "cuont: 2");
     refused(&campaign, &["time_out", "timeout", "cuont", "count", "question", "c.yaml:9:", "c.yaml:10:"]);
 }
 
@@ -127,11 +128,13 @@ fn unknown_arguments_end_with_two_and_help_with_zero() {
 
 #[test]
 fn check_answers_as_json_with_every_complaint() {
-    let desk = Desk::new(&COMMANDS.replace("timeout: 10s", "time_out: 10s").replace("pilot: true", "pilto: true"));
+    let desk =
+        Desk::new(&COMMANDS.replace("timeout: 10s", "time_out: 10s").replace("pilot: true", "pilto: true"));
     let output = desk.fieldtrial(&["check", "c.yaml", "--json"]);
     assert_eq!(code(&output), 2);
     let answer: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON on standard output");
     assert_eq!(answer["ok"], false);
-    let lines: Vec<u64> = answer["complaints"].as_array().unwrap().iter().filter_map(|c| c["line"].as_u64()).collect();
+    let lines: Vec<u64> =
+        answer["complaints"].as_array().unwrap().iter().filter_map(|c| c["line"].as_u64()).collect();
     assert!(lines.contains(&4) && lines.contains(&9), "{answer}");
 }

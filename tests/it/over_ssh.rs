@@ -51,12 +51,16 @@ fn text(path: &Path) -> &str {
 /// A command campaign on h1 (and h2 where asked), each run doing `line` in a shell.
 fn commands(lab: &Lab, host: &str, line: &str, blocks: u32) -> PathBuf {
     let variables = if host.contains("${host}") { "variables: {host: [tx, rx]}\n" } else { "" };
-    write(lab, "c.yaml", &format!(
-        "campaign: c\nquestion: q?\nhosts: hosts.yaml\npilot: true\n{variables}control: {{set: {{text: one}}}}\n\
+    write(
+        lab,
+        "c.yaml",
+        &format!(
+            "campaign: c\nquestion: q?\nhosts: hosts.yaml\npilot: true\n{variables}control: {{set: {{text: one}}}}\n\
          treatments: [{{name: other, change: {{text: two}}}}]\n\
          workload: {{command: {{on: '{host}', run: [sh, -c, '{line}', '${{text}}']}}}}\n\
          blocks: {{count: {blocks}, order: forward}}\ntimeout: 20s\n"
-    ))
+        ),
+    )
 }
 
 #[test]
@@ -90,7 +94,10 @@ fn half_the_work_under_the_same_name_on_one_host_is_refused() {
     let half = "#!/bin/sh\nseq 1 500 >/dev/null\necho done\n";
     lab.place("h1", "/opt/scan", whole.as_bytes(), "755");
     lab.place("h2", "/opt/scan", half.as_bytes(), "755");
-    let campaign = write(&lab, "c.yaml", "\
+    let campaign = write(
+        &lab,
+        "c.yaml",
+        "\
 campaign: c
 question: q?
 hosts: hosts.yaml
@@ -100,7 +107,8 @@ control: {set: {mode: a}}
 treatments: [{name: b, change: {mode: b}}]
 workload: {command: {on: '${host}', run: [/opt/scan, '${mode}']}}
 blocks: {count: 2, order: forward}
-");
+",
+    );
     let output = run(&lab, &["run", text(&campaign), "--reports", "reports"]);
     assert_eq!(code(&output), 4, "{}", told(&output));
     let record = only_record(&lab.folder().join("reports"));
@@ -108,7 +116,10 @@ blocks: {count: 2, order: forward}
     assert_eq!(rejected.len(), 2, "both cells of the tampered host: {rejected:?}");
     assert!(rejected[0]["reason"].contains("another program"), "{rejected:?}");
     let runs = csv_rows(&record.join("runs.csv"));
-    assert!(runs.iter().all(|r| r["cell"].starts_with("host=tx/")), "the tampered host was never timed: {runs:?}");
+    assert!(
+        runs.iter().all(|r| r["cell"].starts_with("host=tx/")),
+        "the tampered host was never timed: {runs:?}"
+    );
 }
 
 #[test]
@@ -124,7 +135,10 @@ fn a_wrong_or_unknown_host_key_is_refused_with_the_words_of_openssh() {
         assert_eq!(code(&output), 12, "{}", told(&output));
         let said = stderr(&output);
         assert!(said.contains("rx") && said.to_lowercase().contains("host key"), "{}", told(&output));
-        assert!(!lab.folder().join("reports/c").read_dir().is_ok_and(|mut d| d.next().is_some()), "no empty record");
+        assert!(
+            !lab.folder().join("reports/c").read_dir().is_ok_and(|mut d| d.next().is_some()),
+            "no empty record"
+        );
     }
 }
 
@@ -178,7 +192,9 @@ fn a_host_where_nothing_may_be_executed_or_written_is_told_so() {
 #[test]
 fn status_255_and_signals_come_from_the_program_not_from_ssh() {
     // Cases S01 and S02.
-    for (line, words) in [("exit 255", "exit status 255"), ("kill -9 $$", "signal 9"), ("kill -TERM $$", "signal 15")] {
+    for (line, words) in
+        [("exit 255", "exit status 255"), ("kill -9 $$", "signal 9"), ("kill -TERM $$", "signal 15")]
+    {
         let Some(lab) = Lab::two_hosts() else { return };
         tx_and_rx(&lab, crate::lab::TEST_INTERFACE, "10s");
         let campaign = commands(&lab, "tx", line, 1);
@@ -192,7 +208,8 @@ fn status_255_and_signals_come_from_the_program_not_from_ssh() {
 /// Starts a long campaign on h1 and waits until its job runs there.
 fn start_long(lab: &Lab, lease: &str) -> (std::process::Child, PathBuf) {
     tx_and_rx(lab, crate::lab::TEST_INTERFACE, lease);
-    let campaign = commands(lab, "tx", "if [ -e /tmp/slow ]; then (setsid sleep 61 &); sleep 62; fi; echo same", 2);
+    let campaign =
+        commands(lab, "tx", "if [ -e /tmp/slow ]; then (setsid sleep 61 &); sleep 62; fi; echo same", 2);
     let mut command = fieldtrial(lab, &["run", text(&campaign), "--reports", "reports"]);
     let child = command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     // The proofs have to pass first; then a run is held up.

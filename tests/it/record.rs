@@ -12,8 +12,15 @@ fn a_run_leaves_a_whole_record_and_an_answer() {
     assert_eq!(code(&output), 0, "{}", told(&output));
     let record = desk.record("reports");
     for file in [
-        "campaign.yaml", "hosts.yaml", "plan.json", "journal.jsonl", "runs.csv", "samples.csv", "rejected.csv",
-        "findings.json", "index.html",
+        "campaign.yaml",
+        "hosts.yaml",
+        "plan.json",
+        "journal.jsonl",
+        "runs.csv",
+        "samples.csv",
+        "rejected.csv",
+        "findings.json",
+        "index.html",
     ] {
         assert!(record.join(file).is_file(), "{file} lacks");
     }
@@ -55,16 +62,24 @@ fn a_timeout_kills_the_whole_tree_and_leaves_a_row() {
         mark.display()
     );
     desk.write("slow.sh", &slow);
-    desk.write("c.yaml", &COMMANDS
-        .replace("[sh, -c, 'echo same', '${text}']", &format!("[sh, {}/slow.sh, '${{text}}']", desk.path().display()))
-        .replace("timeout: 10s", "timeout: 1s")
-        .replace("count: 2", "count: 1"));
+    desk.write(
+        "c.yaml",
+        &COMMANDS
+            .replace(
+                "[sh, -c, 'echo same', '${text}']",
+                &format!("[sh, {}/slow.sh, '${{text}}']", desk.path().display()),
+            )
+            .replace("timeout: 10s", "timeout: 1s")
+            .replace("count: 2", "count: 1"),
+    );
     // The proof has to succeed, so the program turns slow only after it.
     let mut child = desk.command(&["run", "c.yaml"]).stderr(std::process::Stdio::null()).spawn().unwrap();
     let began = Instant::now();
     let proven = || {
-        let journal = std::fs::read_dir(desk.path().join("reports/c")).ok()
-            .and_then(|mut d| d.next()).and_then(Result::ok)
+        let journal = std::fs::read_dir(desk.path().join("reports/c"))
+            .ok()
+            .and_then(|mut d| d.next())
+            .and_then(Result::ok)
             .and_then(|e| std::fs::read_to_string(e.path().join("journal.jsonl")).ok());
         journal.is_some_and(|j| j.contains("\"block\"") || j.contains("accepted"))
     };
@@ -86,8 +101,12 @@ fn a_trial_that_was_killed_is_resumed_and_runs_exactly_the_rest() {
     let desk = Desk::new(&campaign);
     let mut child = desk.command(&["run", "c.yaml"]).stderr(std::process::Stdio::null()).spawn().unwrap();
     let journal = || {
-        std::fs::read_dir(desk.path().join("reports/c")).ok().and_then(|mut d| d.next()).and_then(Result::ok)
-            .and_then(|e| std::fs::read_to_string(e.path().join("journal.jsonl")).ok()).unwrap_or_default()
+        std::fs::read_dir(desk.path().join("reports/c"))
+            .ok()
+            .and_then(|mut d| d.next())
+            .and_then(Result::ok)
+            .and_then(|e| std::fs::read_to_string(e.path().join("journal.jsonl")).ok())
+            .unwrap_or_default()
     };
     let began = Instant::now();
     while journal().matches("\"run_ended\"").count() < 4 {
@@ -110,7 +129,12 @@ fn a_trial_that_was_killed_is_resumed_and_runs_exactly_the_rest() {
     assert_eq!(rows.iter().filter(|r| r["outcome"] == "measured").count(), 12);
     assert!(rows.iter().filter(|r| r["outcome"] == "interrupted").count() <= 1, "{rows:?}");
     assert!(done >= 4 && rows.len() <= 13, "only what lacked was run: {done} {}", rows.len());
-    assert!(std::fs::read_dir(&record).unwrap().flatten().any(|e| e.file_name().to_string_lossy().starts_with("journal.torn")));
+    assert!(
+        std::fs::read_dir(&record)
+            .unwrap()
+            .flatten()
+            .any(|e| e.file_name().to_string_lossy().starts_with("journal.torn"))
+    );
 
     // Case U07: nothing left to do is success, and nothing is run.
     let output = desk.fieldtrial(&["resume", record.to_str().unwrap()]);
@@ -152,7 +176,11 @@ fn a_full_disk_is_told_and_what_was_measured_is_kept() {
     command.env("XDG_CACHE_HOME", desk.path().join("cache")).env("XDG_RUNTIME_DIR", desk.path());
     let output = process::finish(&mut command, Duration::from_secs(120));
     assert_eq!(code(&output), 13, "{}", told(&output));
-    assert!(stderr(&output).contains("No space left") && stderr(&output).contains("resume"), "{}", told(&output));
+    assert!(
+        stderr(&output).contains("No space left") && stderr(&output).contains("resume"),
+        "{}",
+        told(&output)
+    );
     let record = desk.record("kept");
     let journal = std::fs::read_to_string(record.join("journal.jsonl")).unwrap();
     assert!(journal.matches("\"run_ended\"").count() > 2 && journal.ends_with('\n'), "whole lines are kept");

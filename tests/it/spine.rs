@@ -93,7 +93,8 @@ fn words(spec: &JobSpec) -> Vec<String> {
 }
 
 fn report(spec: &JobSpec, program: &str, output: &str) -> JobReport {
-    let captured = Captured { bytes: output.len() as u64, sha256: output.into(), kept: 1, ..Captured::default() };
+    let captured =
+        Captured { bytes: output.len() as u64, sha256: output.into(), kept: 1, ..Captured::default() };
     JobReport {
         argv: words(spec),
         program: Some(FileId { path: "/p".into(), bytes: 1, sha256: program.into() }),
@@ -113,7 +114,7 @@ fn report(spec: &JobSpec, program: &str, output: &str) -> JobReport {
     }
 }
 
-const HOSTS: &str = "hosts:\n  h1: {transport: local}\n  h2: {transport: local}\n";
+const HOSTS: &str = "hosts:\n  h1: {ssh: h1}\n  h2: {ssh: h2}\n";
 
 fn plan(campaign_text: &str) -> Plan {
     plan_on(campaign_text, HOSTS)
@@ -198,14 +199,19 @@ fn an_arm_with_another_answer_is_refused_and_never_timed() {
     assert_eq!(fate(&evidence, "/new"), Fate::Refused);
     let note = &evidence.cells[&CellId("/new".into())];
     assert_eq!(note.stage.as_deref(), Some("proof"));
-    assert!(note.evidence.iter().any(|l| l.contains("output sha256: the control has whole, this has half")), "{note:?}");
+    assert!(
+        note.evidence.iter().any(|l| l.contains("output sha256: the control has whole, this has half")),
+        "{note:?}"
+    );
     assert_eq!(lab.log.iter().filter(|l| l.contains("new")).count(), 1, "its proof and nothing else");
     assert_eq!(evidence.sums().by_outcome["measured"], 2, "the control still runs");
 }
 
 #[test]
 fn the_same_command_doing_half_the_work_on_another_host_is_refused() {
-    let text = TWO_ARMS.replace("on: h1", "on: '${host}'").replace("control:", "variables: {host: [h1, h2]}\ncontrol:");
+    let text = TWO_ARMS
+        .replace("on: h1", "on: '${host}'")
+        .replace("control:", "variables: {host: [h1, h2]}\ncontrol:");
     let plan = plan(&text);
     let mut lab = StandIn::new(|host, spec, _| {
         let program = format!("{}{}", words(spec)[0], if host == "h2" { " tampered" } else { "" });
@@ -264,7 +270,9 @@ fn our_deadline_is_a_timeout_and_a_status_of_124_is_a_failure() {
 #[test]
 fn a_run_that_answers_otherwise_than_its_proof_is_rejected_however_fast() {
     let plan = plan(TWO_ARMS);
-    let mut lab = StandIn::new(|_, spec, job| Ok(report(spec, &words(spec)[0], if job == 4 { "wrong" } else { "same" })));
+    let mut lab = StandIn::new(|_, spec, job| {
+        Ok(report(spec, &words(spec)[0], if job == 4 { "wrong" } else { "same" }))
+    });
     let mut evidence = Evidence::default();
     session(&plan, &mut lab, &mut evidence, Asked::Rest, Stop::No);
     assert_eq!(outcomes(&evidence)[&("/new".into(), 1, 1)], RunOutcome::Rejected);

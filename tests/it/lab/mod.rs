@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use crate::process;
 use sandbox::Sandbox;
+pub use sandbox::allowed;
 
 /// Names of the hosts with their management addresses, on interface `eth0`.
 pub const HOSTS: [(&str, &str); 2] = [("h1", "198.18.0.11"), ("h2", "198.18.0.12")];
