@@ -11,7 +11,7 @@ use crate::process::{self, told};
 const LIMIT: Duration = Duration::from_secs(240);
 
 /// The two hosts under the names that the shipped campaign uses.
-fn tx_and_rx(lab: &Lab, interface: &str, lease: &str) -> PathBuf {
+pub fn tx_and_rx(lab: &Lab, interface: &str, lease: &str) -> PathBuf {
     let config = lab.ssh_config();
     let host = |name: &str, alias: &str| {
         format!(
@@ -40,11 +40,11 @@ fn fieldtrial(lab: &Lab, args: &[&str]) -> Command {
     command
 }
 
-fn run(lab: &Lab, args: &[&str]) -> Output {
+pub fn run(lab: &Lab, args: &[&str]) -> Output {
     process::finish(&mut fieldtrial(lab, args), LIMIT)
 }
 
-fn text(path: &Path) -> &str {
+pub fn text(path: &Path) -> &str {
     path.to_str().expect("a path of ASCII")
 }
 
@@ -61,29 +61,6 @@ fn commands(lab: &Lab, host: &str, line: &str, blocks: u32) -> PathBuf {
          blocks: {{count: {blocks}, order: forward}}\ntimeout: 20s\n"
         ),
     )
-}
-
-#[test]
-fn the_quickstart_passes_over_sshd_and_a_cell_of_it_can_be_rerun() {
-    let Some(lab) = Lab::two_hosts() else { return };
-    let hosts = tx_and_rx(&lab, crate::lab::TEST_INTERFACE, "10s");
-    let campaign = Path::new(env!("CARGO_MANIFEST_DIR")).join("campaigns/quickstart.yaml");
-    let output = run(&lab, &["run", text(&campaign), "--hosts", text(&hosts), "--reports", "reports"]);
-    assert_eq!(code(&output), 0, "{}", told(&output));
-    let record = only_record(&lab.folder().join("reports"));
-    let rows = csv_rows(&record.join("runs.csv"));
-    assert_eq!(rows.len(), 24, "2 sizes x 2 arms x 6 blocks");
-    assert!(rows.iter().all(|r| r["outcome"] == "measured"), "{rows:?}");
-
-    let cell = "frame_size=64/batch-1";
-    let output = run(&lab, &["rerun", text(&record), "--cell", cell]);
-    assert_eq!(code(&output), 0, "{}", told(&output));
-    let after = csv_rows(&record.join("runs.csv"));
-    assert_eq!(after.len(), 26);
-    assert_eq!(&after[..24], &rows[..], "the first runs stay");
-    let page = std::fs::read_to_string(record.join("index.html")).unwrap();
-    assert!(page.to_lowercase().contains("rerun"), "the page shows the rerun");
-    assert!(!lab.folder().join("home/.ssh").exists(), "the user's ~/.ssh is never touched");
 }
 
 #[test]

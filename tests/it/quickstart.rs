@@ -1,10 +1,12 @@
-//! The README's first command: the quickstart on the embedded lab, as root and as an ordinary user.
+//! The quickstart at full speed, so tests/run runs these tests alone: embedded as root and as an ordinary user, and over sshd.
 
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use crate::desk::{code, csv_rows, only_record, stdout};
+use crate::lab::Lab;
+use crate::over_ssh::{run, text, tx_and_rx};
 use crate::process::{self, told};
 
 const LIMIT: Duration = Duration::from_secs(240);
@@ -15,7 +17,7 @@ fn check_record(reports: &Path, output: &std::process::Output) {
     let rows = csv_rows(&record.join("runs.csv"));
     assert_eq!(rows.len(), 24, "2 sizes x 2 arms x 6 blocks");
     assert!(rows.iter().all(|r| r["outcome"] == "measured"), "{rows:?}");
-    let rates: Vec<f64> = rows.iter().map(|r| r["tx_rate [frames/s]"].parse().unwrap()).collect();
+    let rates: Vec<f64> = rows.iter().map(|r| r["tx_rate (frames/s)"].parse().unwrap()).collect();
     assert!(rates.iter().all(|r| *r > 1000.0), "{rates:?}");
     let samples = csv_rows(&record.join("samples.csv"));
     assert!(samples.len() >= 24 * 5, "raw samples are kept");
@@ -72,4 +74,27 @@ fn an_ordinary_user_gets_the_same_through_a_user_namespace() {
     command.env("HOME", folder.path()).env("XDG_CACHE_HOME", folder.path()).env_remove("XDG_RUNTIME_DIR");
     let output = process::finish(&mut command, LIMIT);
     check_record(&folder.path().join("reports"), &output);
+}
+
+#[test]
+fn the_quickstart_passes_over_sshd_and_a_cell_of_it_can_be_rerun() {
+    let Some(lab) = Lab::two_hosts() else { return };
+    let hosts = tx_and_rx(&lab, crate::lab::TEST_INTERFACE, "10s");
+    let campaign = Path::new(env!("CARGO_MANIFEST_DIR")).join("campaigns/quickstart.yaml");
+    let output = run(&lab, &["run", text(&campaign), "--hosts", text(&hosts), "--reports", "reports"]);
+    assert_eq!(code(&output), 0, "{}", told(&output));
+    let record = only_record(&lab.folder().join("reports"));
+    let rows = csv_rows(&record.join("runs.csv"));
+    assert_eq!(rows.len(), 24, "2 sizes x 2 arms x 6 blocks");
+    assert!(rows.iter().all(|r| r["outcome"] == "measured"), "{rows:?}");
+
+    let cell = "frame_size=64/batch-1";
+    let output = run(&lab, &["rerun", text(&record), "--cell", cell]);
+    assert_eq!(code(&output), 0, "{}", told(&output));
+    let after = csv_rows(&record.join("runs.csv"));
+    assert_eq!(after.len(), 26);
+    assert_eq!(&after[..24], &rows[..], "the first runs stay");
+    let page = std::fs::read_to_string(record.join("index.html")).unwrap();
+    assert!(page.to_lowercase().contains("rerun"), "the page shows the rerun");
+    assert!(!lab.folder().join("home/.ssh").exists(), "the user's ~/.ssh is never touched");
 }
