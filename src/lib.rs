@@ -28,4 +28,6 @@
 pub mod conduct;
 pub mod evidence;
 pub mod model;
+pub mod nic;
+
 pub mod protocol;

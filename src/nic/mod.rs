@@ -1,0 +1,8 @@
+//! The doorway to the kernel's network interfaces: links, counters and clocks.
+
+pub mod accumulator;
+pub mod clock;
+pub mod counters;
+pub mod interface;
+pub mod link;
+pub mod route;
