@@ -29,5 +29,5 @@ pub mod conduct;
 pub mod evidence;
 pub mod model;
 pub mod nic;
-
+pub mod packet;
 pub mod protocol;

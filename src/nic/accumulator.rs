@@ -89,7 +89,7 @@ mod tests {
             .map(|&span| rate_per_second((0, 0), (16_000, span)).expect("rate") / 1e3)
             .sum::<f64>()
             / 6.0;
-        assert!((by_label - 1333.333_333_333_333_3).abs() < 1e-9, "{by_label}");
+        assert!((by_label - 4000.0 / 3.0).abs() < 1e-9, "{by_label}");
     }
 
     #[test]

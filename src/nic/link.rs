@@ -123,3 +123,75 @@ fn refused(what: String, source: io::Error) -> LinkError {
     };
     LinkError::Refused { what, source, next }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command, Stdio};
+
+    use super::*;
+    use crate::nic::counters::CounterSource;
+    use crate::nic::namespace::inside;
+
+    /// Something that ends with the test, whatever comes of it.
+    struct Killed(Child);
+
+    impl Drop for Killed {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    fn netns(pid: u32) -> std::path::PathBuf {
+        fs::read_link(format!("/proc/{pid}/ns/net")).expect("namespace of a live process")
+    }
+
+    #[test]
+    fn a_veth_pair_reaches_into_another_namespace_and_stays_silent() {
+        inside("nic::link::tests::a_veth_pair_reaches_into_another_namespace_and_stays_silent", || {
+            let mut sleep = Command::new("unshare");
+            sleep.args(["-n", "sleep", "30"]).stdin(Stdio::null());
+            let peer = Killed(sleep.spawn().expect("unshare"));
+            let own = netns(std::process::id());
+            let limit = monotonic_ns() + 5_000_000_000;
+            while netns(peer.0.id()) == own {
+                assert!(monotonic_ns() < limit, "unshare -n took no effect");
+                sleep_until_ns(monotonic_ns() + 1_000_000);
+            }
+            make_veth("ft0", "ft1", peer.0.id()).expect("veth");
+            assert_eq!(Interface::find("ft0").expect("near end").mac, Some(NEAR_MAC));
+            assert!(Interface::find("ft1").is_err(), "the far end is elsewhere");
+            bring_up("ft0").expect("up");
+            let down = wait_until_running("ft0", Duration::from_millis(20)).expect_err("far end is down");
+            assert!(down.to_string().contains("no carrier"), "{down}");
+            let taken = make_veth("ft0", "ft2", peer.0.id()).expect_err("name taken").to_string();
+            assert!(taken.contains("taken"), "{taken}");
+        });
+    }
+
+    #[test]
+    fn both_ends_come_up_and_nothing_is_sent_by_itself() {
+        inside("nic::link::tests::both_ends_come_up_and_nothing_is_sent_by_itself", || {
+            make_veth("ft0", "ft1", std::process::id()).expect("veth");
+            for end in ["ft0", "ft1"] {
+                bring_up(end).expect("up");
+            }
+            bring_loopback_up().expect("lo");
+            for end in ["ft0", "ft1", "lo"] {
+                let seen = wait_until_running(end, Duration::from_secs(5)).expect("running");
+                assert!(seen.up && seen.running && seen.mtu >= 1500);
+            }
+            // IPv6 would announce itself within the first hundred milliseconds.
+            sleep_until_ns(monotonic_ns() + 300_000_000);
+            let sent = CounterSource::open("ft0").expect("open").read().expect("read");
+            assert_eq!(sent.counters().tx_packets, 0);
+        });
+    }
+
+    #[test]
+    fn refusals_say_what_is_missing_and_what_to_do() {
+        let text = |code| refused("bring x up".into(), io::Error::from_raw_os_error(code)).to_string();
+        assert!(text(libc::EPERM).contains("CAP_NET_ADMIN"));
+        assert!(text(libc::EOPNOTSUPP).contains("veth driver"));
+    }
+}

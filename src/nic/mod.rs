@@ -5,4 +5,6 @@ pub mod clock;
 pub mod counters;
 pub mod interface;
 pub mod link;
+#[cfg(test)]
+pub mod namespace;
 pub mod route;

@@ -1,0 +1,56 @@
+//! Tests that need a network namespace of their own, as root and as an ordinary user.
+
+use std::env;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Set in the child, which runs the body.
+const MARK: &str = "FIELDTRIAL_TEST_INSIDE";
+/// Limit of one child, in seconds.
+const LIMIT_S: &str = "60";
+
+/// Runs `body` in a child process that has a fresh network namespace; `test` is the full name of the
+/// calling test. Run by root it goes twice: as root and as an ordinary user who has root only in a
+/// user namespace. Threads never change namespaces, so nothing leaks into other tests.
+pub fn inside(test: &str, body: impl FnOnce()) {
+    if env::var_os(MARK).is_some() {
+        return body();
+    }
+    // The build folder may be closed to other users.
+    let folder = tempfile::tempdir().expect("temporary folder");
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("open the folder");
+    let program = folder.path().join("test");
+    fs::copy(env::current_exe().expect("own path"), &program).expect("copy of the test program");
+
+    // SAFETY: takes no arguments and cannot fail.
+    let root = unsafe { libc::geteuid() } == 0;
+    if root {
+        run("root", &["unshare", "-n"], &program, test);
+    }
+    let drop_root: &[&str] =
+        if root { &["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] } else { &[] };
+    let user = [drop_root, &["unshare", "-Urn"]].concat();
+    let probe = Command::new(user[0]).args(&user[1..]).arg("true").stdin(Stdio::null()).output();
+    match probe {
+        Ok(output) if output.status.success() => run("user", &user, &program, test),
+        Ok(output) if root => {
+            let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            println!("not run as an ordinary user: user namespaces are not allowed here ({why})");
+        }
+        other => panic!("needs root or user namespaces (util-linux's unshare -Urn): {other:?}"),
+    }
+}
+
+fn run(who: &str, prefix: &[&str], program: &Path, test: &str) {
+    let mut child = Command::new("timeout");
+    child.args(["-k", "1", LIMIT_S]).args(prefix).arg(program);
+    child.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(MARK, who).env("TMPDIR", "/tmp");
+    let output = child.stdin(Stdio::null()).output().expect("timeout of coreutils");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complained = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "as {who}: {}\n{said}\n{complained}", output.status);
+    // A misspelt name would run nothing and pass.
+    assert!(said.contains("1 passed"), "as {who} no test of the name {test} ran:\n{said}");
+}

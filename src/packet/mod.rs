@@ -1,0 +1,16 @@
+//! Deterministic frames, their ledger, and AF_PACKET senders and receivers.
+
+pub mod batch;
+pub mod buckets;
+pub mod digest;
+pub mod frame;
+pub mod ledger;
+pub mod pace;
+pub mod receiver;
+pub mod ring;
+pub mod sender;
+pub mod socket;
+pub mod window;
+
+#[cfg(test)]
+mod tests;
