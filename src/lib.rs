@@ -31,3 +31,4 @@ pub mod model;
 pub mod nic;
 pub mod packet;
 pub mod protocol;
+pub mod tool;

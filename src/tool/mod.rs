@@ -1,0 +1,42 @@
+//! Built-in tools as programs: what runs on hosts, also by hand.
+
+pub mod duration;
+pub mod input;
+pub mod nic_counters;
+pub mod packet_receive;
+pub mod packet_send;
+pub mod result;
+pub mod stop;
+pub mod voice;
+
+#[cfg(test)]
+mod tests;
+
+use clap::Subcommand;
+
+use nic_counters::NicCountersArgs;
+use packet_receive::PacketReceiveArgs;
+use packet_send::PacketSendArgs;
+
+/// The tools of `fieldtrial tool …`.
+#[derive(Debug, Clone, Subcommand)]
+pub enum Tool {
+    /// Send frames that a receiver can check byte by byte, and count what left the interface
+    PacketSend(PacketSendArgs),
+    /// Receive such frames and tell lost, duplicated, reordered, corrupted and foreign ones apart
+    PacketReceive(PacketReceiveArgs),
+    /// Read an interface's counters with rates that carry their own instants
+    NicCounters(NicCountersArgs),
+}
+
+impl Tool {
+    /// Runs the tool to its end and returns the exit code: 0 done, 1 a fault, 2 bad arguments.
+    #[must_use]
+    pub fn run(&self) -> i32 {
+        match self {
+            Self::PacketSend(args) => packet_send::run(args),
+            Self::PacketReceive(args) => packet_receive::run(args),
+            Self::NicCounters(args) => nic_counters::run(args),
+        }
+    }
+}
