@@ -115,7 +115,7 @@ impl Sender {
     pub fn run(&mut self, plan: &Plan, stop: impl FnMut() -> bool) -> Result<Sent, SendError> {
         let baseline = self.counters.read().map_err(SendError::Counters)?;
         let run = Run {
-            batch: Batch::new(self.frames.bytes(), plan.batch),
+            batch: Batch::new(&self.frames, plan.batch),
             handed: vec![0; usize::from(self.frames.streams())],
             digests: plan.digest.then(|| vec![FrameDigest::default(); usize::from(self.frames.streams())]),
             turn: 0,
@@ -123,7 +123,9 @@ impl Sender {
             no_room: 0,
             progress_ns: baseline.at_ns(),
             cut_short: false,
-            sender: self,
+            socket: &self.socket,
+            counters: &mut self.counters,
+            frames: &self.frames,
             plan: *plan,
         };
         run.go(stop)
@@ -132,9 +134,11 @@ impl Sender {
 
 /// A run under way.
 struct Run<'a> {
-    sender: &'a mut Sender,
+    socket: &'a OwnedFd,
+    counters: &'a mut CounterSource,
+    frames: &'a Frames,
     plan: Plan,
-    batch: Batch,
+    batch: Batch<'a>,
     /// Frames of each stream that the kernel accepted; also its next sequence number.
     handed: Vec<u64>,
     digests: Option<Vec<FrameDigest>>,
@@ -172,7 +176,7 @@ impl Run<'_> {
                     Next::Batch { stream, count } => {
                         let first = self.handed[usize::from(stream)];
                         let count = usize::try_from(count).unwrap_or(usize::MAX);
-                        self.batch.fill(&self.sender.frames, stream, first, count);
+                        self.batch.fill(stream, first, count);
                     }
                     Next::Wait { until_ns } => {
                         sleep_until_ns(until_ns.min(self.watch.next_look_ns));
@@ -189,14 +193,12 @@ impl Run<'_> {
 
     fn hand_over(&mut self, now: u64) -> Result<(), SendError> {
         let stream = usize::from(self.batch.waiting().0);
-        match self.batch.hand_over(&self.sender.socket) {
+        match self.batch.hand_over(self.socket) {
             Ok(taken) => {
-                self.handed[stream] += (taken.len() / self.sender.frames.bytes()) as u64;
+                self.handed[stream] += taken.len() as u64;
                 self.progress_ns = now;
                 if let Some(digests) = &mut self.digests {
-                    taken
-                        .chunks_exact(self.sender.frames.bytes())
-                        .for_each(|frame| digests[stream].add(frame));
+                    taken.for_each(|place| digests[stream].add(&self.batch.pieces(place)));
                 }
                 Ok(())
             }
@@ -216,7 +218,7 @@ impl Run<'_> {
 
     /// The next frames to write; streams take turns.
     fn next(&mut self, now: u64) -> Next {
-        let streams = self.sender.frames.streams();
+        let streams = self.frames.streams();
         let elapsed = now - self.watch.start_ns;
         let (mut wait_ns, mut left) = (u64::MAX, false);
         for _ in 0..streams {
@@ -255,7 +257,7 @@ impl Run<'_> {
     }
 
     fn look(&mut self) -> Result<(), SendError> {
-        let reading = self.sender.counters.read().map_err(SendError::Counters)?;
+        let reading = self.counters.read().map_err(SendError::Counters)?;
         self.watch.look(reading, self.handed.iter().sum());
         Ok(())
     }
@@ -271,7 +273,7 @@ impl Run<'_> {
         });
         let (left, handed) = self.watch.windows();
         sleep_until_ns(monotonic_ns() + QUIET_NS);
-        self.watch.total.add(self.sender.counters.read().map_err(SendError::Counters)?);
+        self.watch.total.add(self.counters.read().map_err(SendError::Counters)?);
         let mut digests = self.digests.map(IntoIterator::into_iter);
         Ok(Sent {
             streams: self.handed.iter().map(|&n| (n, digests.as_mut().and_then(Iterator::next))).collect(),
