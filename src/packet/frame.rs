@@ -1,9 +1,4 @@
 //! Frames whose every byte follows from seed, stream, sequence and size.
-//!
-//! Layout, numbers in network order: destination 6, source 6, ethertype 2 (`ETHERTYPE_BASE` +
-//! stream), tag of the seed 8, sequence 8, stream 2, frame size 2, check over these 4, then pattern
-//! to the end. The pattern is a window into a page of pseudo-random bytes of the stream, moved by one
-//! byte from frame to frame, so that sending copies nothing and judging is one compare.
 
 /// Bytes of the frame check sequence: counted in a frame size (RFC 2544), made by the hardware.
 pub const FCS_BYTES: u32 = 4;
@@ -54,6 +49,11 @@ pub enum Verdict {
 }
 
 /// Writes and judges the frames of one run.
+///
+/// Layout, numbers in network order: destination 6, source 6, ethertype 2 (`ETHERTYPE_BASE` +
+/// stream), tag of the seed 8, sequence 8, stream 2, frame size 2, check over these 4, then pattern
+/// to the end. The pattern is a window into a page of pseudo-random bytes of the stream, moved by one
+/// byte from frame to frame, so that sending copies nothing and judging is one compare.
 #[derive(Debug, Clone)]
 pub struct Frames {
     frame_size: u32,
