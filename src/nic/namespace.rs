@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 /// Set in the child, which runs the body.
 const MARK: &str = "FIELDTRIAL_TEST_INSIDE";
 /// Limit of one child, in seconds.
-const LIMIT_S: &str = "60";
+const LIMIT_S: &str = "30";
 
 /// Runs `body` in a child process that has a fresh network namespace; `test` is the full name of the
 /// calling test. Run by root it goes twice: as root and as an ordinary user who has root only in a

@@ -1,39 +1,49 @@
-//! Frames of one stream, written once and handed to the kernel by sendmmsg.
+//! Frames of one stream, handed to the kernel by sendmmsg from where their bytes lie.
 
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use super::frame::Frames;
+use super::frame::{Frames, HEADER};
 
 /// Largest batch; the kernel takes at most this many messages at once (UIO_MAXIOV).
 pub const MOST_BATCH: u32 = 1024;
 
+/// Frames up to this long are copied whole. Of longer ones the kernel reads the pattern straight from
+/// its page, which stays in the CPU's cache. Measured on veth against whole copies: at 1514 bytes two
+/// pieces send 2 to 4 % more, at 60 bytes 6 % less.
+const WHOLE_BYTES: usize = 256;
+
 /// Room for a batch of frames and what sendmmsg needs to find them.
-pub struct Batch {
-    // The vectors point into each other's heap memory; none is ever resized.
-    bytes: Vec<u8>,
-    // Never read by us: the messages point at them.
-    _vectors: Vec<libc::iovec>,
+pub struct Batch<'f> {
+    frames: &'f Frames,
+    // The messages point at the vectors and these at the copies; none of the three is ever resized.
+    copies: Vec<u8>,
+    /// Bytes of each frame that are copied, from its start.
+    copied: usize,
+    vectors: Vec<[libc::iovec; 2]>,
     messages: Vec<libc::mmsghdr>,
-    frame_bytes: usize,
     stream: u16,
+    first: u64,
     /// Frames filled, and of those handed over.
     filled: usize,
     handed: usize,
 }
 
-impl Batch {
-    /// Room for `most` frames of `frame_bytes` bytes each.
+impl<'f> Batch<'f> {
+    /// Room for `most` frames.
     #[must_use]
-    pub fn new(frame_bytes: usize, most: u32) -> Self {
+    pub fn new(frames: &'f Frames, most: u32) -> Self {
         let most = most.clamp(1, MOST_BATCH) as usize;
-        let mut bytes = vec![0; frame_bytes * most];
-        let mut vectors: Vec<libc::iovec> = bytes
-            .chunks_exact_mut(frame_bytes)
-            .map(|frame| libc::iovec { iov_base: frame.as_mut_ptr().cast(), iov_len: frame.len() })
+        let copied = if frames.bytes() <= WHOLE_BYTES { frames.bytes() } else { HEADER };
+        let mut copies = vec![0; copied * most];
+        let pattern = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: frames.bytes() - copied };
+        let mut vectors: Vec<[libc::iovec; 2]> = copies
+            .chunks_exact_mut(copied)
+            .map(|copy| [libc::iovec { iov_base: copy.as_mut_ptr().cast(), iov_len: copied }, pattern])
             .collect();
         let messages = vectors.iter_mut().map(message).collect();
-        Self { bytes, _vectors: vectors, messages, frame_bytes, stream: 0, filled: 0, handed: 0 }
+        Self { frames, copies, copied, vectors, messages, stream: 0, first: 0, filled: 0, handed: 0 }
     }
 
     #[must_use]
@@ -41,13 +51,19 @@ impl Batch {
         self.messages.len()
     }
 
-    /// Writes `count` frames of a stream from the sequence number `first` on.
-    pub fn fill(&mut self, frames: &Frames, stream: u16, first: u64, count: usize) {
+    /// Prepares up to `count` frames of a stream from the sequence number `first` on.
+    pub fn fill(&mut self, stream: u16, first: u64, count: usize) {
         let count = count.min(self.room());
-        for (sequence, out) in (first..).zip(self.bytes.chunks_exact_mut(self.frame_bytes).take(count)) {
-            frames.write(stream, sequence, out);
+        let places = self.copies.chunks_exact_mut(self.copied).zip(&mut self.vectors);
+        for (sequence, (copy, vectors)) in (first..).zip(places.take(count)) {
+            let pattern = self.frames.pattern(stream, sequence);
+            copy[..HEADER].copy_from_slice(&self.frames.header(stream, sequence));
+            let (near, far) = pattern.split_at(self.copied - HEADER);
+            copy[HEADER..].copy_from_slice(near);
+            // The kernel only reads from it.
+            vectors[1].iov_base = far.as_ptr().cast_mut().cast();
         }
-        (self.stream, self.filled, self.handed) = (stream, count, 0);
+        (self.stream, self.first, self.filled, self.handed) = (stream, first, count, 0);
     }
 
     /// The stream of the frames that wait, and how many they are.
@@ -56,17 +72,18 @@ impl Batch {
         (self.stream, self.filled - self.handed)
     }
 
-    /// Hands over what waits, as far as the kernel takes it, and returns the frames it took. What it
-    /// did not take waits on, with its sequence numbers unchanged.
+    /// Hands over what waits, as far as the kernel takes it, and returns the places of the frames it
+    /// took. What it did not take waits on, with its sequence numbers unchanged.
     ///
     /// # Errors
     /// The kernel took none; ENOBUFS, EAGAIN and EINTR mean: try again.
-    pub fn hand_over(&mut self, socket: &OwnedFd) -> io::Result<&[u8]> {
+    pub fn hand_over(&mut self, socket: &OwnedFd) -> io::Result<Range<usize>> {
         let waiting = &mut self.messages[self.handed..self.filled];
         if waiting.is_empty() {
-            return Ok(&[]);
+            return Ok(0..0);
         }
-        // SAFETY: the messages point at vectors and frames that live in `self` and were never moved.
+        // SAFETY: the messages point at vectors and copies that live in `self` and were never moved, and
+        // at patterns of `frames`, which is borrowed as long as `self` lives.
         let taken = unsafe {
             libc::sendmmsg(socket.as_raw_fd(), waiting.as_mut_ptr(), waiting.len() as libc::c_uint, 0)
         };
@@ -75,15 +92,22 @@ impl Batch {
         }
         let from = self.handed;
         self.handed = (self.handed + taken as usize).min(self.filled);
-        Ok(&self.bytes[from * self.frame_bytes..self.handed * self.frame_bytes])
+        Ok(from..self.handed)
+    }
+
+    /// The bytes at a place of this batch, in the two pieces that the kernel was given.
+    #[must_use]
+    pub fn pieces(&self, place: usize) -> [&[u8]; 2] {
+        let pattern = self.frames.pattern(self.stream, self.first + place as u64);
+        [&self.copies[place * self.copied..][..self.copied], &pattern[self.copied - HEADER..]]
     }
 }
 
-fn message(vector: &mut libc::iovec) -> libc::mmsghdr {
+fn message(vectors: &mut [libc::iovec; 2]) -> libc::mmsghdr {
     // SAFETY: all-zero bytes are a valid mmsghdr with no address, no vectors and no control data.
     let mut message: libc::mmsghdr = unsafe { std::mem::zeroed() };
-    message.msg_hdr.msg_iov = vector;
-    message.msg_hdr.msg_iovlen = 1;
+    message.msg_hdr.msg_iov = vectors.as_mut_ptr();
+    message.msg_hdr.msg_iovlen = if vectors[1].iov_len > 0 { 2 } else { 1 };
     message
 }
 
@@ -115,12 +139,12 @@ mod tests {
     fn what_a_full_socket_did_not_take_goes_again_with_the_same_sequence() {
         let (near, far) = pair();
         let frames = Frames::new(64, 2, 1).expect("in range");
-        let mut batch = Batch::new(frames.bytes(), MOST_BATCH);
-        batch.fill(&frames, 1, 100, 600);
+        let mut batch = Batch::new(&frames, MOST_BATCH);
+        batch.fill(1, 100, 600);
         let (mut handed, mut arrived, mut refused) = (0, 0u64, 0);
         while batch.waiting().1 > 0 {
             match batch.hand_over(&near) {
-                Ok(bytes) => handed += bytes.len() / frames.bytes(),
+                Ok(places) => handed += places.len(),
                 Err(e) => {
                     assert_eq!(e.raw_os_error(), Some(libc::EAGAIN));
                     refused += 1;

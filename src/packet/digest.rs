@@ -11,8 +11,11 @@ pub struct FrameDigest {
 }
 
 impl FrameDigest {
-    pub fn add(&mut self, frame: &[u8]) {
-        let hash = Sha256::digest(frame);
+    /// Adds one frame, given in pieces.
+    pub fn add(&mut self, frame: &[&[u8]]) {
+        let mut hasher = Sha256::new();
+        frame.iter().for_each(|piece| hasher.update(piece));
+        let hash = hasher.finalize();
         let mut carry = false;
         for (sum, bytes) in self.sum.iter_mut().zip(hash.as_chunks::<8>().0.iter().rev()) {
             let (partial, first) = sum.overflowing_add(u64::from_be_bytes(*bytes));
@@ -34,7 +37,7 @@ mod tests {
 
     fn digest(frames: &[&[u8]]) -> String {
         let mut digest = FrameDigest::default();
-        frames.iter().for_each(|frame| digest.add(frame));
+        frames.iter().for_each(|frame| digest.add(&[frame]));
         digest.hex()
     }
 
@@ -42,6 +45,13 @@ mod tests {
     fn one_frame_gives_its_sha_256() {
         // SHA-256 of "abc", FIPS 180-2 appendix B.1.
         assert_eq!(digest(&[b"abc"]), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+
+    #[test]
+    fn pieces_of_a_frame_count_as_the_whole() {
+        let mut pieces = FrameDigest::default();
+        pieces.add(&[b"a", b"", b"bc"]);
+        assert_eq!(pieces.hex(), digest(&[b"abc"]));
     }
 
     #[test]

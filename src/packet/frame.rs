@@ -1,9 +1,4 @@
 //! Frames whose every byte follows from seed, stream, sequence and size.
-//!
-//! Layout, numbers in network order: destination 6, source 6, ethertype 2 (`ETHERTYPE_BASE` +
-//! stream), tag of the seed 8, sequence 8, stream 2, frame size 2, check over these 4, then pattern
-//! to the end. The pattern is a window into a page of pseudo-random bytes of the stream, moved by one
-//! byte from frame to frame, so that writing is one copy and judging is one compare.
 
 /// Bytes of the frame check sequence: counted in a frame size (RFC 2544), made by the hardware.
 pub const FCS_BYTES: u32 = 4;
@@ -25,7 +20,8 @@ const SEQUENCE: usize = 22;
 const STREAM: usize = 30;
 const SIZE: usize = 32;
 const CHECK: usize = 34;
-const HEADER: usize = 38;
+/// Bytes before the pattern.
+pub const HEADER: usize = 38;
 /// Positions that the pattern's window can take; a power of two.
 const PAGE: usize = 4096;
 
@@ -53,11 +49,38 @@ pub enum Verdict {
 }
 
 /// Writes and judges the frames of one run.
+///
+/// Layout, numbers in network order: destination 6, source 6, ethertype 2 (`ETHERTYPE_BASE` +
+/// stream), tag of the seed 8, sequence 8, stream 2, frame size 2, check over these 4, then pattern
+/// to the end. The pattern is a window into a page of pseudo-random bytes of the stream, moved by one
+/// byte from frame to frame, so that sending copies nothing and judging is one compare.
 #[derive(Debug, Clone)]
 pub struct Frames {
     frame_size: u32,
     tag: [u8; 8],
-    pages: Vec<Vec<u8>>,
+    streams: Vec<Stream>,
+}
+
+/// What all frames of a stream share.
+#[derive(Debug, Clone)]
+struct Stream {
+    /// A header without sequence and check.
+    header: [u8; HEADER],
+    salt: u64,
+    page: Vec<u8>,
+}
+
+impl Stream {
+    fn new(tag: [u8; 8], stream: u16, frame_size: u32, seed: u64) -> Self {
+        let mut header = [0; HEADER];
+        header[..6].copy_from_slice(&RECEIVER_MAC);
+        header[6..12].copy_from_slice(&SENDER_MAC);
+        header[ETHERTYPE..TAG].copy_from_slice(&(ETHERTYPE_BASE + stream).to_be_bytes());
+        header[TAG..SEQUENCE].copy_from_slice(&tag);
+        header[STREAM..SIZE].copy_from_slice(&stream.to_be_bytes());
+        header[SIZE..CHECK].copy_from_slice(&(frame_size as u16).to_be_bytes());
+        Self { salt: salt(&header), header, page: page(seed, stream, frame_size) }
+    }
 }
 
 impl Frames {
@@ -72,8 +95,9 @@ impl Frames {
         if !(1..=MOST_STREAMS).contains(&streams) {
             return Err(FrameError::Streams(streams));
         }
-        let pages = (0..streams).map(|stream| page(seed, stream, frame_size)).collect();
-        Ok(Self { frame_size, tag: mix(seed ^ 0x6669_656c_6474_7261).to_be_bytes(), pages })
+        let tag = mix(seed ^ 0x6669_656c_6474_7261).to_be_bytes();
+        let streams = (0..streams).map(|stream| Stream::new(tag, stream, frame_size, seed)).collect();
+        Ok(Self { frame_size, tag, streams })
     }
 
     /// Bytes handed to the kernel per frame: the frame size without FCS.
@@ -84,7 +108,7 @@ impl Frames {
 
     #[must_use]
     pub fn streams(&self) -> u16 {
-        self.pages.len() as u16
+        self.streams.len() as u16
     }
 
     /// Writes one frame into `out`, which holds `bytes()` bytes. `stream` is below `streams()`.
@@ -116,28 +140,25 @@ impl Frames {
             return Verdict::Corrupted { stream };
         }
         // A whole header with another tag is of another run, e.g. one that is still draining.
-        let whole = header[CHECK..HEADER] == check(header);
+        let whole = header[CHECK..] == check(u64_at(header, SEQUENCE), salt(header));
         let ours = by_ethertype < self.streams() && header[6..12] == SENDER_MAC;
         if ours && !whole { Verdict::Corrupted { stream } } else { Verdict::Foreign }
     }
 
-    fn header(&self, stream: u16, sequence: u64) -> [u8; HEADER] {
-        let mut header = [0; HEADER];
-        header[..6].copy_from_slice(&RECEIVER_MAC);
-        header[6..12].copy_from_slice(&SENDER_MAC);
-        header[ETHERTYPE..TAG].copy_from_slice(&(ETHERTYPE_BASE + stream).to_be_bytes());
-        header[TAG..SEQUENCE].copy_from_slice(&self.tag);
+    /// The first bytes of a frame; `stream` is below `streams()`.
+    #[must_use]
+    pub fn header(&self, stream: u16, sequence: u64) -> [u8; HEADER] {
+        let Stream { mut header, salt, .. } = self.streams[usize::from(stream)];
         header[SEQUENCE..STREAM].copy_from_slice(&sequence.to_be_bytes());
-        header[STREAM..SIZE].copy_from_slice(&stream.to_be_bytes());
-        header[SIZE..CHECK].copy_from_slice(&(self.frame_size as u16).to_be_bytes());
-        let check = check(&header);
-        header[CHECK..].copy_from_slice(&check);
+        header[CHECK..].copy_from_slice(&check(sequence, salt));
         header
     }
 
-    fn pattern(&self, stream: u16, sequence: u64) -> &[u8] {
+    /// The rest of a frame.
+    #[must_use]
+    pub fn pattern(&self, stream: u16, sequence: u64) -> &[u8] {
         let at = (sequence % PAGE as u64) as usize;
-        &self.pages[usize::from(stream)][at..at + self.bytes() - HEADER]
+        &self.streams[usize::from(stream)].page[at..at + self.bytes() - HEADER]
     }
 }
 
@@ -151,10 +172,14 @@ fn u64_at(bytes: &[u8; HEADER], at: usize) -> u64 {
     u64::from_be_bytes(value)
 }
 
-fn check(header: &[u8; HEADER]) -> [u8; 4] {
+/// The first half of a mixture of all that tells frames apart: seed, stream, size and sequence.
+fn check(sequence: u64, salt: u64) -> [u8; 4] {
+    ((mix(sequence ^ salt) >> 32) as u32).to_be_bytes()
+}
+
+fn salt(header: &[u8; HEADER]) -> u64 {
     let shape = u64::from(u16_at(header, STREAM)) << 16 | u64::from(u16_at(header, SIZE));
-    let all = mix(u64_at(header, TAG) ^ mix(u64_at(header, SEQUENCE) ^ mix(shape)));
-    ((all >> 32) as u32).to_be_bytes()
+    mix(u64_at(header, TAG) ^ mix(shape))
 }
 
 fn page(seed: u64, stream: u16, frame_size: u32) -> Vec<u8> {
@@ -193,7 +218,7 @@ mod tests {
     }
 
     /// By an independent script from the layout above.
-    const GOLDEN: &str = "02667400000b02667400000a88b5f28aba521544896301020304050607080000004025b34cf7a7228b44f1d5b32032a40984f45f89ee280c08d5fcb7";
+    const GOLDEN: &str = "02667400000b02667400000a88b5f28aba521544896301020304050607080000004022872cd7a7228b44f1d5b32032a40984f45f89ee280c08d5fcb7";
 
     #[test]
     fn sizes_and_streams_out_of_range_are_refused_by_name() {

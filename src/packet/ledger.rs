@@ -1,8 +1,4 @@
 //! What became of one stream's frames, in constant memory at any length.
-//!
-//! A bitmap of the last `WINDOW` sequence numbers up to the highest seen tells a late frame from a
-//! duplicate. A frame older than that cannot be told; it is counted as `too_late` and neither as
-//! intact nor as duplicated, so `lost` may be too high but never too low.
 
 /// Sequence numbers told apart behind the highest one seen; 8 KiB a stream. A link that reorders
 /// frames further than this does not carry anything that could be measured.
@@ -10,6 +6,10 @@ pub const WINDOW: u64 = 1 << 16;
 const WORDS: usize = (WINDOW / 64) as usize;
 
 /// Counts of one stream while frames come in.
+///
+/// A bitmap of the last `WINDOW` sequence numbers up to the highest seen tells a late frame from a
+/// duplicate. A frame older than that cannot be told; it is counted as `too_late` and neither as
+/// intact nor as duplicated, so `lost` may be too high but never too low.
 #[derive(Debug, Clone)]
 pub struct Ledger {
     window: Box<[u64]>,

@@ -10,6 +10,7 @@ pub mod receiver;
 pub mod ring;
 pub mod sender;
 pub mod socket;
+pub mod watch;
 pub mod window;
 
 #[cfg(test)]

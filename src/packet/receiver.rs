@@ -148,7 +148,7 @@ impl Tally {
             }
         };
         if let Some(digests) = &mut self.digests {
-            digests[usize::from(stream)].add(bytes);
+            digests[usize::from(stream)].add(&[bytes]);
         }
         true
     }

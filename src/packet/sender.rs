@@ -8,31 +8,17 @@ use super::digest::FrameDigest;
 use super::frame::Frames;
 use super::pace::Pace;
 use super::socket::{SocketError, open_sender};
-use super::window::{Window, halve_spans};
+use super::watch::{Extent, Span, Watch};
+use super::window::Window;
 use crate::nic::accumulator::Accumulator;
 use crate::nic::clock::{monotonic_ns, sleep_until_ns};
-use crate::nic::counters::{CounterSource, Reading};
+use crate::nic::counters::CounterSource;
 use crate::nic::interface::{Interface, InterfaceError};
 
-/// Between two readings of the counters while sending.
-const LOOK_EVERY_NS: u64 = 100_000_000;
-/// Spans kept; beyond that neighbours are joined and readings become rarer.
-const MOST_SPANS: usize = 2048;
 /// The interface took no frame for this long: it will not take any.
 const STUCK_NS: u64 = 5_000_000_000;
 /// After the last frame, before the total of frames that left is read: a card may still hold some.
 const QUIET_NS: u64 = 20_000_000;
-/// A paced sender may be late by this part of its time before it gives the rest up.
-const LATE_PARTS: u64 = 50;
-
-/// When a run ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
-    /// So many frames of each stream, however long it takes.
-    Frames(u64),
-    /// Settle time, then the window that counts.
-    Time { settle_ns: u64, duration_ns: u64 },
-}
 
 /// How to send; `pace` None is as fast as the interface takes them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,19 +27,6 @@ pub struct Plan {
     pub pace: Option<Pace>,
     pub extent: Extent,
     pub digest: bool,
-}
-
-/// Frames between two readings of the counters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
-    /// Its end, from the start of traffic.
-    pub at_ns: u64,
-    pub span_ns: u64,
-    /// Frames that left, by the interface's counter.
-    pub left: u64,
-    /// Frames that the kernel accepted.
-    pub handed: u64,
-    pub settling: bool,
 }
 
 /// What came of a run.
@@ -115,7 +88,7 @@ impl Sender {
     pub fn run(&mut self, plan: &Plan, stop: impl FnMut() -> bool) -> Result<Sent, SendError> {
         let baseline = self.counters.read().map_err(SendError::Counters)?;
         let run = Run {
-            batch: Batch::new(self.frames.bytes(), plan.batch),
+            batch: Batch::new(&self.frames, plan.batch),
             handed: vec![0; usize::from(self.frames.streams())],
             digests: plan.digest.then(|| vec![FrameDigest::default(); usize::from(self.frames.streams())]),
             turn: 0,
@@ -123,7 +96,9 @@ impl Sender {
             no_room: 0,
             progress_ns: baseline.at_ns(),
             cut_short: false,
-            sender: self,
+            socket: &self.socket,
+            counters: &mut self.counters,
+            frames: &self.frames,
             plan: *plan,
         };
         run.go(stop)
@@ -132,9 +107,11 @@ impl Sender {
 
 /// A run under way.
 struct Run<'a> {
-    sender: &'a mut Sender,
+    socket: &'a OwnedFd,
+    counters: &'a mut CounterSource,
+    frames: &'a Frames,
     plan: Plan,
-    batch: Batch,
+    batch: Batch<'a>,
     /// Frames of each stream that the kernel accepted; also its next sequence number.
     handed: Vec<u64>,
     digests: Option<Vec<FrameDigest>>,
@@ -157,7 +134,7 @@ impl Run<'_> {
     fn go(mut self, mut stop: impl FnMut() -> bool) -> Result<Sent, SendError> {
         loop {
             let now = monotonic_ns();
-            if now >= self.watch.next_look_ns {
+            if now >= self.watch.next_look_ns() {
                 self.look()?;
                 if stop() {
                     self.cut_short = true;
@@ -172,10 +149,10 @@ impl Run<'_> {
                     Next::Batch { stream, count } => {
                         let first = self.handed[usize::from(stream)];
                         let count = usize::try_from(count).unwrap_or(usize::MAX);
-                        self.batch.fill(&self.sender.frames, stream, first, count);
+                        self.batch.fill(stream, first, count);
                     }
                     Next::Wait { until_ns } => {
-                        sleep_until_ns(until_ns.min(self.watch.next_look_ns));
+                        sleep_until_ns(until_ns.min(self.watch.next_look_ns()));
                         self.progress_ns = now;
                         continue;
                     }
@@ -189,14 +166,12 @@ impl Run<'_> {
 
     fn hand_over(&mut self, now: u64) -> Result<(), SendError> {
         let stream = usize::from(self.batch.waiting().0);
-        match self.batch.hand_over(&self.sender.socket) {
+        match self.batch.hand_over(self.socket) {
             Ok(taken) => {
-                self.handed[stream] += (taken.len() / self.sender.frames.bytes()) as u64;
+                self.handed[stream] += taken.len() as u64;
                 self.progress_ns = now;
                 if let Some(digests) = &mut self.digests {
-                    taken
-                        .chunks_exact(self.sender.frames.bytes())
-                        .for_each(|frame| digests[stream].add(frame));
+                    taken.for_each(|place| digests[stream].add(&self.batch.pieces(place)));
                 }
                 Ok(())
             }
@@ -216,8 +191,8 @@ impl Run<'_> {
 
     /// The next frames to write; streams take turns.
     fn next(&mut self, now: u64) -> Next {
-        let streams = self.sender.frames.streams();
-        let elapsed = now - self.watch.start_ns;
+        let streams = self.frames.streams();
+        let elapsed = now - self.watch.start_ns();
         let (mut wait_ns, mut left) = (u64::MAX, false);
         for _ in 0..streams {
             let stream = self.turn;
@@ -236,8 +211,8 @@ impl Run<'_> {
                 wait_ns = wait_ns.min(pace.due_at_ns(stream, handed));
             }
         }
-        match (left, self.watch.end_ns) {
-            (true, _) => Next::Wait { until_ns: self.watch.start_ns.saturating_add(wait_ns) },
+        match (left, self.watch.end_ns()) {
+            (true, _) => Next::Wait { until_ns: self.watch.start_ns().saturating_add(wait_ns) },
             // All that was planned is sent; the window still runs to its end.
             (false, Some(end_ns)) if now < end_ns => Next::Wait { until_ns: end_ns },
             (false, _) => Next::Done,
@@ -255,14 +230,14 @@ impl Run<'_> {
     }
 
     fn look(&mut self) -> Result<(), SendError> {
-        let reading = self.sender.counters.read().map_err(SendError::Counters)?;
+        let reading = self.counters.read().map_err(SendError::Counters)?;
         self.watch.look(reading, self.handed.iter().sum());
         Ok(())
     }
 
     fn finish(mut self) -> Result<Sent, SendError> {
         // The loop's own look at the end may be a moment ago: a span of microseconds says nothing.
-        if self.watch.last.handed != self.handed.iter().sum::<u64>() || self.watch.spans.is_empty() {
+        if self.watch.misses(self.handed.iter().sum()) {
             self.look()?;
         }
         let planned = (0..).zip(&self.handed).all(|(stream, &handed)| match self.planned(stream) {
@@ -271,131 +246,19 @@ impl Run<'_> {
         });
         let (left, handed) = self.watch.windows();
         sleep_until_ns(monotonic_ns() + QUIET_NS);
-        self.watch.total.add(self.sender.counters.read().map_err(SendError::Counters)?);
+        self.watch.add_quiet(self.counters.read().map_err(SendError::Counters)?);
+        let total = self.watch.total();
         let mut digests = self.digests.map(IntoIterator::into_iter);
         Ok(Sent {
             streams: self.handed.iter().map(|&n| (n, digests.as_mut().and_then(Iterator::next))).collect(),
             left,
             handed,
-            left_total: self.watch.total.total().counters().tx_packets,
-            spans: self.watch.spans,
+            left_total: total.total().counters().tx_packets,
+            spans: self.watch.spans().to_vec(),
             no_room: self.no_room,
-            backward_steps: self.watch.total.backward_steps(),
-            tx_dropped: self.watch.total.total().counters().tx_dropped,
+            backward_steps: total.backward_steps(),
+            tx_dropped: total.total().counters().tx_dropped,
             cut_short: self.cut_short || !planned,
         })
-    }
-}
-
-/// The readings of a run: when they are due and what lay between them.
-struct Watch {
-    total: Accumulator,
-    start_ns: u64,
-    settle_ns: u64,
-    end_ns: Option<u64>,
-    next_look_ns: u64,
-    look_every_ns: u64,
-    spans: Vec<Span>,
-    last: Mark,
-    /// The first reading at or after the end of settling.
-    opened: Option<Mark>,
-}
-
-/// Totals at one reading.
-#[derive(Clone, Copy)]
-struct Mark {
-    at_ns: u64,
-    left: u64,
-    handed: u64,
-}
-
-impl Watch {
-    fn new(total: Accumulator, start_ns: u64, extent: Extent) -> Self {
-        let (settle_ns, end_ns) = match extent {
-            Extent::Frames(_) => (0, None),
-            Extent::Time { settle_ns, duration_ns } => {
-                (settle_ns, Some(start_ns.saturating_add(settle_ns).saturating_add(duration_ns)))
-            }
-        };
-        let last = Mark { at_ns: start_ns, left: 0, handed: 0 };
-        let opened = (settle_ns == 0).then_some(last);
-        let mut watch = Self {
-            total,
-            start_ns,
-            settle_ns,
-            end_ns,
-            next_look_ns: 0,
-            look_every_ns: LOOK_EVERY_NS,
-            spans: Vec::new(),
-            last,
-            opened,
-        };
-        watch.schedule();
-        watch
-    }
-
-    /// The next reading: a step on, or the end of settling or of the run if that comes first.
-    fn schedule(&mut self) {
-        let next = self.last.at_ns.saturating_add(self.look_every_ns);
-        let settled = if self.opened.is_none() { self.start_ns + self.settle_ns } else { u64::MAX };
-        let end = self.end_ns.filter(|&end| end > self.last.at_ns).unwrap_or(u64::MAX);
-        self.next_look_ns = next.min(settled).min(end);
-    }
-
-    fn look(&mut self, reading: Reading, handed: u64) {
-        self.total.add(reading);
-        let mark = Mark { at_ns: reading.at_ns(), left: self.total.total().counters().tx_packets, handed };
-        let span = Span {
-            at_ns: mark.at_ns - self.start_ns,
-            span_ns: mark.at_ns - self.last.at_ns,
-            left: mark.left - self.last.left,
-            handed: mark.handed - self.last.handed,
-            settling: self.opened.is_none(),
-        };
-        match self.spans.last_mut() {
-            // The rest of a run that ended a moment after a reading has no rate of its own.
-            Some(last) if span.span_ns < self.look_every_ns / 10 && last.settling == span.settling => {
-                *last = last.join(span);
-            }
-            _ => self.spans.push(span),
-        }
-        self.last = mark;
-        if self.opened.is_none() && mark.at_ns >= self.start_ns + self.settle_ns {
-            self.opened = Some(mark);
-        }
-        if self.spans.len() >= MOST_SPANS {
-            self.look_every_ns *= 2;
-            halve_spans(&mut self.spans, Span::join);
-        }
-        self.schedule();
-    }
-
-    /// The time is up; a paced sender that is late gets a little more of it.
-    fn over(&self, now: u64, paced: bool) -> bool {
-        let grace =
-            if paced { (self.end_ns.unwrap_or(0).saturating_sub(self.start_ns)) / LATE_PARTS } else { 0 };
-        self.end_ns.is_some_and(|end| now >= end.saturating_add(grace))
-    }
-
-    /// What left and what was handed over between the end of settling and the last reading.
-    fn windows(&self) -> (Option<Window>, Option<Window>) {
-        let Some(from) = self.opened else { return (None, None) };
-        let span_ns = self.last.at_ns - from.at_ns;
-        (
-            Window::new(self.last.left - from.left, span_ns),
-            Window::new(self.last.handed - from.handed, span_ns),
-        )
-    }
-}
-
-impl Span {
-    fn join(self, later: Self) -> Self {
-        Self {
-            at_ns: later.at_ns,
-            span_ns: self.span_ns + later.span_ns,
-            left: self.left + later.left,
-            handed: self.handed + later.handed,
-            settling: self.settling || later.settling,
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! Lines from standard input, taken without ever waiting for them.
 
 use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use serde::Deserialize;
@@ -58,7 +59,14 @@ impl Input {
                 return if self.line.is_empty() { Ok(Heard::End) } else { self.word() };
             }
             Ok(length) => self.line.extend(&bytes[..length]),
-            Err(_) => return Ok(Heard::Nothing),
+            Err(_) => match io::Error::last_os_error().kind() {
+                ErrorKind::WouldBlock | ErrorKind::Interrupted => return Ok(Heard::Nothing),
+                // Nothing will ever be read from it.
+                _ => {
+                    self.ended = true;
+                    return Ok(Heard::End);
+                }
+            },
         }
         if self.line.contains(&b'\n') {
             return self.word();

@@ -21,11 +21,8 @@ use packet_send::PacketSendArgs;
 /// The tools of `fieldtrial tool …`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum Tool {
-    /// Send frames that a receiver can check byte by byte, and count what left the interface
     PacketSend(PacketSendArgs),
-    /// Receive such frames and tell lost, duplicated, reordered, corrupted and foreign ones apart
     PacketReceive(PacketReceiveArgs),
-    /// Read an interface's counters with rates that carry their own instants
     NicCounters(NicCountersArgs),
 }
 

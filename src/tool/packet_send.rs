@@ -14,7 +14,8 @@ use crate::nic::link::{LinkError, wait_until_running};
 use crate::packet::batch::MOST_BATCH;
 use crate::packet::frame::Frames;
 use crate::packet::pace::Pace;
-use crate::packet::sender::{Extent, Plan, SendError, Sender};
+use crate::packet::sender::{Plan, SendError, Sender};
+use crate::packet::watch::Extent;
 
 /// Sends deterministic frames by AF_PACKET, as fast as the interface takes them or at a steady rate.
 ///

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use crate::packet::buckets::StampBucket;
 use crate::packet::receiver::StreamReceived;
-use crate::packet::sender::{Sent, Span};
+use crate::packet::sender::Sent;
+use crate::packet::watch::Span;
 use crate::packet::window::Window;
 
 /// Frames over a window of time.

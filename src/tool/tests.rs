@@ -145,9 +145,9 @@ fn a_timed_run_has_rates_and_buckets_with_settling_apart() {
         let received = rx.event();
 
         let rate = |value: &Value| value["per_second"].as_f64().expect("a rate");
-        assert!((rate(&sent["left"]) - 5000.0).abs() < 300.0, "{}", sent["left"]);
-        assert!((sent["achieved_rate"].as_f64().expect("paced") - 5000.0).abs() < 300.0, "{sent}");
-        assert!((rate(&received["rx_rate"]) - 5000.0).abs() < 500.0, "{}", received["rx_rate"]);
+        assert!((rate(&sent["left"]) - 5000.0).abs() < 1500.0, "{}", sent["left"]);
+        assert!((sent["achieved_rate"].as_f64().expect("paced") - 5000.0).abs() < 1500.0, "{sent}");
+        assert!((rate(&received["rx_rate"]) - 5000.0).abs() < 1500.0, "{}", received["rx_rate"]);
         assert_eq!((&sent["counter_backward"], &sent["cut_short"]), (&json!(false), &json!(false)));
         assert_eq!((&received["kernel_drops"], &received["stamps"]), (&json!(0), &json!("software")));
         for (result, count) in [(&sent, "handed"), (&received, "frames")] {
