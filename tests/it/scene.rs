@@ -34,7 +34,7 @@ pub struct Scene {
 
 pub fn connect(state: &Path, lease_ms: u64) -> Result<Session, ConnectError> {
     let args = ["--state".to_owned(), state.to_string_lossy().into_owned()];
-    local::connect("here", Path::new(EXE), &args, "tester on desk", Duration::from_millis(lease_ms))
+    local::connect("here", &exe(), &args, "tester on desk", Duration::from_millis(lease_ms))
 }
 
 pub fn token() -> String {
