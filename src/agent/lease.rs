@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+/// Why the host was not given.
 #[derive(Debug, thiserror::Error)]
 pub enum LeaseError {
     #[error("{0}")]

@@ -34,6 +34,7 @@ impl WorkFolder {
         Ok(WorkFolder { dir, _lock: lock })
     }
 
+    /// The folder itself.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }

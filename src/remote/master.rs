@@ -26,6 +26,7 @@ pub struct Destination<'a> {
     pub config: Option<&'a Path>,
 }
 
+const DYING: Duration = Duration::from_millis(50);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Socket paths end at 108 bytes, and ssh appends 17 of its own while it connects.
 const LONGEST_FOLDER: usize = 60;
@@ -61,6 +62,7 @@ impl Master {
         Ok(master)
     }
 
+    /// Path of the control socket.
     pub fn socket(&self) -> PathBuf {
         self.socket.path().to_owned()
     }
@@ -84,6 +86,11 @@ impl End for Master {
     }
 
     fn story(&self) -> String {
+        // Its descriptors close a moment before it can be waited for.
+        let until = Instant::now() + DYING;
+        while !self.has_ended() && Instant::now() < until {
+            std::thread::sleep(LOOK_EVERY);
+        }
         let ended = self.has_ended();
         // A master that lives has nothing more to say; one that died has said it all.
         let told = self.errors.text(if ended { STORY_WAIT } else { Duration::ZERO });
