@@ -16,6 +16,7 @@ pub const EVENT_LINE: usize = 512 * 1024;
 /// Room in the pipe, so that a program seldom waits for its reader.
 const PIPE_BYTES: libc::c_int = 1024 * 1024;
 
+/// A stream while it is being drained.
 pub struct Capture {
     pipe: Option<File>,
     bytes: u64,
@@ -63,6 +64,7 @@ impl Capture {
         }
     }
 
+    /// What to wait for; None once no writer is left.
     pub fn descriptor(&self) -> Option<RawFd> {
         self.pipe.as_ref().map(AsRawFd::as_raw_fd)
     }
@@ -168,6 +170,7 @@ impl Capture {
         }
     }
 
+    /// The last event that came, once.
     pub fn last_event(&mut self) -> Option<Value> {
         self.last_event.take()
     }

@@ -23,10 +23,13 @@ pub struct Outbox {
 }
 
 impl Inbox {
+    /// # Errors
+    /// Standard input is closed.
     pub fn standard() -> io::Result<Inbox> {
         Ok(Inbox { input: File::from(io::stdin().as_fd().try_clone_to_owned()?), held: Vec::new() })
     }
 
+    /// What to wait for.
     pub fn descriptor(&self) -> RawFd {
         self.input.as_raw_fd()
     }
@@ -56,12 +59,15 @@ impl Inbox {
 }
 
 impl Outbox {
+    /// # Errors
+    /// Standard output is closed.
     pub fn standard() -> io::Result<Outbox> {
         let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         super::launch::set_nonblocking(output.as_raw_fd());
         Ok(Outbox { output, waiting: Vec::new() })
     }
 
+    /// What to wait for room on; None when nothing waits to be written.
     pub fn descriptor(&self) -> Option<RawFd> {
         (!self.waiting.is_empty()).then(|| self.output.as_raw_fd())
     }

@@ -56,6 +56,7 @@ pub struct ExecPlan<'a> {
 }
 
 impl<'a> ExecPlan<'a> {
+    /// `streams` are the descriptors that become 0, 1 and 2.
     pub fn new(image: &'a Image, streams: [c_int; 3], tie_to_parent: bool) -> ExecPlan<'a> {
         ExecPlan {
             path: image.path.as_ptr(),

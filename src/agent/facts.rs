@@ -55,6 +55,7 @@ pub fn gather(
     facts
 }
 
+/// Name of this host, of the namespace that the agent lives in.
 pub fn hostname() -> Option<String> {
     text("/proc/sys/kernel/hostname")
 }

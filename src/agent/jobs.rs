@@ -49,6 +49,7 @@ pub enum Happening {
     Ended { job: u64, report: Box<JobReport>, leftover: Option<PathBuf> },
 }
 
+/// All jobs of a session, by number.
 pub struct Jobs {
     all: BTreeMap<u64, State>,
     buffer: Vec<u8>,
@@ -58,6 +59,7 @@ pub struct Jobs {
 }
 
 impl Jobs {
+    /// No jobs yet.
     pub fn new(isolation: Isolation) -> Jobs {
         Jobs { all: BTreeMap::new(), buffer: vec![0; READ_BYTES], unreaped: vec![], isolation }
     }
@@ -165,6 +167,7 @@ impl Jobs {
         happenings
     }
 
+    /// Passes a heartbeat on to every init.
     pub fn beat(&mut self) {
         self.live_mut().for_each(|l| l.running.beat());
     }
@@ -215,6 +218,7 @@ impl Jobs {
         Ok((data, offset.saturating_add(wanted as u64) >= *bytes))
     }
 
+    /// Drops what is kept of an ended job; one that still runs goes on.
     pub fn forget(&mut self, job: u64) {
         if matches!(self.all.get(&job), Some(State::Ended(_))) {
             self.all.remove(&job);

@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+/// Why the host was not given.
 #[derive(Debug, thiserror::Error)]
 pub enum LeaseError {
     #[error("{0}")]
@@ -104,20 +105,6 @@ impl Lease {
             }
         }
     }
-
-    /// Removes the work folder that a killed predecessor left, and notes this one's.
-    pub fn adopt_work_folder(&self, work: &Path) -> io::Result<()> {
-        let note = self.state.join("work");
-        if let Ok(old) = fs::read_to_string(&note) {
-            let old = Path::new(old.trim());
-            let named =
-                old.file_name().is_some_and(|n| n.to_string_lossy().starts_with(super::workdir::PREFIX));
-            if named && fs::symlink_metadata(old).is_ok_and(|m| m.is_dir() && m.uid() == effective_uid()) {
-                fs::remove_dir_all(old)?;
-            }
-        }
-        write_whole(&note, work.as_os_str().as_encoded_bytes())
-    }
 }
 
 fn effective_uid() -> u32 {
@@ -187,20 +174,5 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
         assert!(matches!(Lease::take(dir.path(), "ada", "now"), Err(LeaseError::Folder { .. })));
-    }
-
-    #[test]
-    fn only_a_work_folder_of_ours_is_ever_removed() {
-        let dir = tempfile::tempdir().unwrap();
-        let precious = dir.path().join("precious");
-        let ours = dir.path().join(format!("{}old", crate::agent::workdir::PREFIX));
-        fs::create_dir(&precious).unwrap();
-        fs::create_dir(&ours).unwrap();
-        let lease = Lease::take(&dir.path().join("s"), "ada", "now").unwrap();
-        lease.adopt_work_folder(&precious).unwrap();
-        lease.adopt_work_folder(&ours).unwrap();
-        assert!(precious.is_dir());
-        lease.adopt_work_folder(&dir.path().join("new")).unwrap();
-        assert!(!ours.exists());
     }
 }

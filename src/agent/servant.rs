@@ -239,11 +239,6 @@ impl Servant<'_> {
             Ok(work) => work,
             Err(e) => return Answer::Fault { text: format!("no folder for jobs to run in: {e}") },
         };
-        if let Err(e) = lease.adopt_work_folder(work.path()) {
-            return Answer::Fault {
-                text: format!("the work folder of an earlier session cannot be removed: {e}"),
-            };
-        }
         self.terms.lease = Duration::from_millis(lease_ms.max(100));
         self.terms.lock = Some(lease.descriptor());
         let welcome = Welcome {

@@ -12,6 +12,7 @@ use crate::remote::session::Session;
 const CARRIER_LIMIT: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// Why there is no lab in a box.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EmbeddedError {
     #[error(

@@ -30,6 +30,7 @@ impl Default for Fleet {
 }
 
 impl Fleet {
+    /// A lab without hosts.
     pub fn new() -> Fleet {
         Fleet { sessions: IndexMap::new(), jobs: HashMap::new(), next: 1, events: mpsc::channel() }
     }

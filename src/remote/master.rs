@@ -14,7 +14,8 @@ use super::tail::Tail;
 pub struct Master {
     child: Mutex<Child>,
     errors: Tail,
-    folder: tempfile::TempDir,
+    /// The name of the control socket, removed with us.
+    socket: tempfile::NamedTempFile<()>,
 }
 
 /// Where `ssh` is to go, in its own terms.
@@ -25,6 +26,7 @@ pub struct Destination<'a> {
     pub config: Option<&'a Path>,
 }
 
+const DYING: Duration = Duration::from_millis(50);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Socket paths end at 108 bytes, and ssh appends 17 of its own while it connects.
 const LONGEST_FOLDER: usize = 60;
@@ -39,13 +41,13 @@ impl Master {
         if to.alias.is_empty() || to.alias.starts_with('-') {
             return Err(ours(format!("expected an ssh alias or address, found {:?}", to.alias)));
         }
-        let folder = short_folder().map_err(|e| ours(format!("no folder for the ssh socket: {e}")))?;
-        let mut command = command(to, &folder.path().join("ctl"));
+        let socket = socket_name().map_err(|e| ours(format!("no name for the ssh socket: {e}")))?;
+        let mut command = command(to, socket.path());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = parent::spawn(command, libc::SIGTERM)
             .map_err(|e| ours(format!("`ssh` cannot be started ({e}); install the OpenSSH client")))?;
         let errors = child.stderr.take().map(Tail::follow).unwrap_or_default();
-        let master = Master { child: Mutex::new(child), errors, folder };
+        let master = Master { child: Mutex::new(child), errors, socket };
         let until = Instant::now() + limit;
         while !master.socket().exists() {
             if master.has_ended() {
@@ -60,8 +62,9 @@ impl Master {
         Ok(master)
     }
 
+    /// Path of the control socket.
     pub fn socket(&self) -> PathBuf {
-        self.folder.path().join("ctl")
+        self.socket.path().to_owned()
     }
 
     /// For tests of its death.
@@ -83,6 +86,11 @@ impl End for Master {
     }
 
     fn story(&self) -> String {
+        // Its descriptors close a moment before it can be waited for.
+        let until = Instant::now() + DYING;
+        while !self.has_ended() && Instant::now() < until {
+            std::thread::sleep(LOOK_EVERY);
+        }
         let ended = self.has_ended();
         // A master that lives has nothing more to say; one that died has said it all.
         let told = self.errors.text(if ended { STORY_WAIT } else { Duration::ZERO });
@@ -124,11 +132,13 @@ fn command(to: Destination<'_>, socket: &Path) -> Command {
     command
 }
 
-fn short_folder() -> std::io::Result<tempfile::TempDir> {
+/// A name that nobody can guess and take before ssh does; ssh itself makes the socket, for us alone, and removes
+/// it when it ends, so that a killed workstation leaves nothing.
+fn socket_name() -> std::io::Result<tempfile::NamedTempFile<()>> {
     let standard = std::env::temp_dir();
     let base =
         if standard.as_os_str().len() > LONGEST_FOLDER { Path::new("/tmp").to_owned() } else { standard };
-    tempfile::Builder::new().prefix("ftssh-").tempdir_in(base)
+    tempfile::Builder::new().prefix("ftssh-").rand_bytes(16).make_in(base, |_| Ok(()))
 }
 
 /// ssh ends with 255 for all of these; only its text tells them apart.

@@ -10,6 +10,8 @@ pub mod place;
 pub mod session;
 pub mod ssh;
 pub mod tail;
+#[cfg(test)]
+mod tests;
 
 /// Who takes a lease, in words that the next one to come can act on.
 pub fn holder() -> String {

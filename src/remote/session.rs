@@ -113,6 +113,7 @@ impl Session {
         Ok(Session { shared, welcome, finished, _heart: heart })
     }
 
+    /// What the agent said when it gave the lease.
     pub fn welcome(&self) -> &Welcome {
         &self.welcome
     }

@@ -19,6 +19,7 @@ struct Words {
 }
 
 impl Tail {
+    /// Reads `stream` to its end in the background.
     pub fn follow(mut stream: impl Read + Send + 'static) -> Tail {
         let tail = Tail::default();
         let shared = tail.shared.clone();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use fieldtrial::conduct::lab::Lab;
 use fieldtrial::embedded::{self, EmbeddedError};
@@ -10,7 +11,7 @@ use fieldtrial::model::job::Program;
 use fieldtrial::remote::fleet::Fleet;
 use serde_json::json;
 
-use crate::scene::{EXE, ended, exe, is_root, spec, token};
+use crate::scene::{EXE, NASTY, children, ended, exe, is_root, spec, token, until_alive};
 use crate::skip::skip;
 
 fn hosts() -> Hosts {
@@ -64,6 +65,41 @@ fn two_hosts_are_cabled_and_see_only_their_own_ports() {
     drop(fleet);
     for pid in pids {
         assert!(!Path::new(&format!("/proc/{pid}/ns/net")).exists(), "agent {pid} is still there");
+    }
+}
+
+#[test]
+fn a_killed_workstation_leaves_neither_agent_nor_job() {
+    const CLIENT: &str = "FIELDTRIAL_TEST_BOX_CLIENT";
+    if let Ok(token) = std::env::var(CLIENT) {
+        let mut fleet = Fleet::new();
+        for (name, session) in embedded::open(&hosts(), &exe(), "tester").unwrap() {
+            fleet.add(&name, session);
+            fleet.start(&name, spec(Program::Shell(NASTY.into()), &token)).unwrap();
+        }
+        std::thread::sleep(Duration::from_secs(60));
+        return;
+    }
+    if !is_root() {
+        return skip("sandbox", "the lab in a box is opened by root here");
+    }
+    let token = token();
+    let name = std::thread::current().name().unwrap().to_owned();
+    let mut client = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", &name])
+        .env(CLIENT, &token)
+        .spawn()
+        .unwrap();
+    until_alive(&token, |n| n >= 10, Duration::from_secs(10));
+    let agents = children(client.id() as i32);
+    assert_eq!(agents.len(), 2);
+    client.kill().unwrap();
+    client.wait().unwrap();
+    until_alive(&token, |n| n == 0, Duration::from_secs(4));
+    let until = Instant::now() + Duration::from_secs(4);
+    while agents.iter().any(|pid| Path::new(&format!("/proc/{pid}/exe")).exists()) {
+        assert!(Instant::now() < until, "an agent of {agents:?} lives on");
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

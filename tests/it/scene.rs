@@ -34,7 +34,7 @@ pub struct Scene {
 
 pub fn connect(state: &Path, lease_ms: u64) -> Result<Session, ConnectError> {
     let args = ["--state".to_owned(), state.to_string_lossy().into_owned()];
-    local::connect("here", Path::new(EXE), &args, "tester on desk", Duration::from_millis(lease_ms))
+    local::connect("here", &exe(), &args, "tester on desk", Duration::from_millis(lease_ms))
 }
 
 pub fn token() -> String {
@@ -141,8 +141,11 @@ pub fn kill(pid: i32, signal: i32) {
 
 /// Children of a process, by the kernel's list.
 pub fn children(pid: i32) -> Vec<i32> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    text.split_whitespace().filter_map(|n| n.parse().ok()).collect()
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = tasks.map(|task| std::fs::read_to_string(task.path().join("children")).unwrap_or_default());
+    lists
+        .flat_map(|text| text.split_whitespace().filter_map(|n| n.parse().ok()).collect::<Vec<_>>())
+        .collect()
 }
 
 pub fn is_root() -> bool {
