@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::identity::Digests;
 use super::{management, ports, resolve};
 use crate::model::facts::Facts;
+use crate::nic::interface::Interface;
 
 /// Reads all facts; hashes the programs asked for, which may take a while.
 pub fn gather(
@@ -46,6 +47,10 @@ pub fn gather(
     put("memory_bytes", field(&memory, "MemTotal").and_then(kibibytes));
     put("memory_available_bytes", field(&memory, "MemAvailable").and_then(kibibytes));
     put("numa_nodes", count_entries("/sys/devices/system/node", "node"));
+    put(
+        "interfaces",
+        Interface::list().ok().map(|all| all.into_iter().map(|i| Value::from(i.name)).collect()),
+    );
     put("management_interfaces", management::interfaces(ssh_connection).map(Value::from));
     put(
         "ports",

@@ -173,7 +173,7 @@ fn fields_are_checked_for_every_level_they_refer_to() {
     );
     changed(
         &[("    duration", "    streams: 65\n    duration")],
-        &["`streams`: expected a whole number from 1 to 64"],
+        &["`streams`: expected a whole number from 1 to 16"],
     );
     changed(&[("    duration", "    rate: 1000\n    duration")], &["frames per second and stream"]);
     changed(&[("    duration", "    rx: af_xdp\n    duration")], &["`af_xdp` is not there yet"]);

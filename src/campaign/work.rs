@@ -11,7 +11,8 @@ use crate::yaml::quantity;
 
 /// Bytes with FCS (RFC 2544).
 const FRAME_SIZE: RangeInclusive<u64> = 64..=1518;
-const STREAMS: RangeInclusive<u64> = 1..=64;
+/// Each stream has an ethertype of its own, from 0x88b5 on and short of LLDP's 0x88cc.
+const STREAMS: RangeInclusive<u64> = 1..=16;
 /// One `sendmmsg` takes at most 1024 messages (`UIO_MAXIOV`).
 const BATCH: RangeInclusive<u64> = 1..=1024;
 /// Shorter than 10 ms a rate is no rate; longer than a day nobody waits.

@@ -54,7 +54,7 @@ pub fn open_hosts(hosts: &Hosts, hosts_source: &Source, args: &LabArgs) -> Resul
     for host in hosts.hosts.values().filter(|h| h.transport != Transport::Netns) {
         match connect(host, hosts.lease_ms, &exe, args) {
             Ok(session) => fleet.add(&host.name, session),
-            Err(error) => troubles.push(error),
+            Err(error) => troubles.push((host, error)),
         }
     }
     if !troubles.is_empty() {
@@ -108,12 +108,18 @@ fn transport(host: &Host) -> &'static str {
     }
 }
 
-fn unavailable(troubles: &[ConnectError]) -> Failure {
+fn unavailable(troubles: &[(&Host, ConnectError)]) -> Failure {
     let mut text = String::new();
-    for trouble in troubles {
-        let _ = write!(text, "{}{trouble}", if text.is_empty() { "" } else { "\n" });
+    for (host, trouble) in troubles {
+        let newline = if text.is_empty() { "" } else { "\n" };
+        let _ = match &host.transport {
+            Transport::Ssh { alias, .. } if *alias != host.name => {
+                write!(text, "{newline}{} (ssh {alias}): {trouble}", host.name)
+            }
+            _ => write!(text, "{newline}{trouble}"),
+        };
     }
-    if troubles.iter().all(|t| matches!(t, ConnectError::Ours { .. })) {
+    if troubles.iter().all(|(_, t)| matches!(t, ConnectError::Ours { .. })) {
         Failure::Workstation(text)
     } else {
         Failure::Unavailable(text)

@@ -7,15 +7,19 @@ use super::failure::{Failure, print_complaints, unreadable};
 use crate::campaign::{self, Campaign};
 use crate::design::audit::{Fault, audit};
 use crate::design::plan::Plan;
+use crate::evidence::fold::Evidence;
 use crate::inventory;
 use crate::model::facts::Facts;
-use crate::model::hosts::Hosts;
+use crate::model::hosts::{Hosts, Transport};
+use crate::record::Folder;
 use crate::yaml::{Complaint, Severity, Source, has_errors};
 
 /// Files as read, and what they mean.
 pub struct Loaded {
     pub campaign_source: Source,
     pub hosts_source: Source,
+    /// Absolute; relative paths in the hosts file start here.
+    pub hosts_folder: PathBuf,
     pub campaign: Campaign,
     pub hosts: Hosts,
     /// Warnings about the campaign; they do not stop anything.
@@ -25,6 +29,21 @@ pub struct Loaded {
 /// Reads both files. Complaints about both are printed before this fails, so that a user sees all
 /// of them at once.
 pub fn load(campaign_path: &Path, hosts_override: Option<&Path>) -> Result<Loaded, Failure> {
+    load_from(campaign_path, hosts_override, None)
+}
+
+/// Reads the files of a record; relative paths in its hosts file start from the folder that the
+/// original lay in.
+pub fn load_record(folder: &Folder, evidence: &Evidence) -> Result<Loaded, Failure> {
+    let base = evidence.opening.as_ref().map(|o| PathBuf::from(&o.hosts_folder));
+    load_from(&folder.file(Folder::CAMPAIGN), Some(&folder.file(Folder::HOSTS)), base.as_deref())
+}
+
+fn load_from(
+    campaign_path: &Path,
+    hosts_override: Option<&Path>,
+    hosts_folder: Option<&Path>,
+) -> Result<Loaded, Failure> {
     let campaign_source = source(campaign_path)?;
     let parsed = campaign::parse(&campaign_source);
     let hosts_path = match (hosts_override, parsed.campaign.as_ref()) {
@@ -33,7 +52,7 @@ pub fn load(campaign_path: &Path, hosts_override: Option<&Path>) -> Result<Loade
         (None, None) => None,
     };
     let hosts = match hosts_path {
-        Some(path) if path.is_file() => Some(load_hosts(&path)),
+        Some(path) if path.is_file() => Some(load_hosts_from(&path, hosts_folder)),
         Some(path) => Some(Err(Failure::Input(format!(
             "{} names the hosts file {}, which is not there\nnext: write it, or give another with --hosts FILE",
             campaign_path.display(),
@@ -44,8 +63,8 @@ pub fn load(campaign_path: &Path, hosts_override: Option<&Path>) -> Result<Loade
     let (errors, warnings): (Vec<_>, Vec<_>) =
         parsed.complaints.into_iter().partition(|c| c.severity == Severity::Error);
     match (parsed.campaign, hosts) {
-        (Some(campaign), Some(Ok((hosts_source, hosts)))) if errors.is_empty() => {
-            Ok(Loaded { campaign_source, hosts_source, campaign, hosts, warnings })
+        (Some(campaign), Some(Ok((hosts_source, hosts, hosts_folder)))) if errors.is_empty() => {
+            Ok(Loaded { campaign_source, hosts_source, hosts_folder, campaign, hosts, warnings })
         }
         (_, hosts) => {
             if let Some(Err(failure)) = hosts {
@@ -62,15 +81,25 @@ pub fn load(campaign_path: &Path, hosts_override: Option<&Path>) -> Result<Loade
 
 /// Reads a hosts file alone.
 pub fn load_hosts(path: &Path) -> Result<(Source, Hosts), Failure> {
+    load_hosts_from(path, None).map(|(source, hosts, _)| (source, hosts))
+}
+
+fn load_hosts_from(path: &Path, folder: Option<&Path>) -> Result<(Source, Hosts, PathBuf), Failure> {
     let source = source(path)?;
     let parsed = inventory::parse(&source);
     let failed = has_errors(&parsed.complaints);
     match parsed.hosts {
-        Some(hosts) if !failed => {
+        Some(mut hosts) if !failed => {
             if !parsed.complaints.is_empty() {
                 print_complaints(&parsed.complaints, &source);
             }
-            Ok((source, hosts))
+            let folder = folder.map_or_else(|| folder_of(path), Path::to_owned);
+            for host in hosts.hosts.values_mut() {
+                if let Transport::Ssh { config: Some(config), .. } = &mut host.transport {
+                    *config = folder.join(&config);
+                }
+            }
+            Ok((source, hosts, folder))
         }
         _ => Err(Failure::Complaints { complaints: parsed.complaints, source }),
     }
@@ -104,6 +133,11 @@ fn source(path: &Path) -> Result<Source, Failure> {
     let text = String::from_utf8(bytes)
         .map_err(|e| Failure::Input(format!("{} is not UTF-8 text: {e}", path.display())))?;
     Ok(Source::new(path.display().to_string(), text))
+}
+
+fn folder_of(path: &Path) -> PathBuf {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    std::path::absolute(folder.join(".")).unwrap_or_else(|_| folder.to_owned())
 }
 
 fn beside(campaign: &Path, named: &str) -> PathBuf {

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use super::args::RecordArgs;
 use super::derive::{derive, exits};
 use super::failure::{Failure, Outcome};
-use super::load::load;
+use super::load::load_record;
 use crate::analysis::findings::Findings;
 use crate::campaign::Expected;
 use crate::record::{Folder, read};
@@ -19,7 +19,7 @@ pub fn report(args: &RecordArgs) -> Outcome {
     }
     let findings = derive(&folder, &read.evidence)?;
     print_answer(&folder, &findings, args.json)?;
-    let campaign = load(&folder.file(Folder::CAMPAIGN), Some(&folder.file(Folder::HOSTS)));
+    let campaign = load_record(&folder, &read.evidence);
     let expect = campaign.map(|loaded| loaded.campaign.expect).unwrap_or_else(|_| Expected::default());
     Ok(exits(&read.evidence, &expect))
 }

@@ -1,14 +1,13 @@
 //! `run`, `resume` and `rerun`: one session of work on a record.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use super::args::{LabArgs, RerunArgs, ResumeArgs, RunArgs};
 use super::derive::{derive, exits, rerun_exits};
 use super::exit::Exit;
 use super::failure::{Failure, Outcome, unwritable};
 use super::lab::open;
-use super::load::{Loaded, load};
+use super::load::{Loaded, load, load_record};
 use super::report::print_answer;
 use super::session::{Session, now, opening};
 use crate::conduct::{Asked, Ended};
@@ -46,7 +45,7 @@ fn begin(loaded: &Loaded, folder: &Folder, plan: &Plan, lab: &LabArgs) -> Result
         .map_err(|e| unwritable(folder.path(), &e))?;
     folder.put(Folder::PLAN, &String::from_utf8_lossy(&json))?;
     let mut writer = Writer::create(folder)?;
-    let opened = Event::Opened(Box::new(opening(&plan, &folder.name())));
+    let opened = Event::Opened(Box::new(opening(&plan, &folder.name(), &loaded.hosts_folder)));
     writer.append_event(&now(), &opened).map_err(|e| unwritable(folder.path(), &e))?;
     Ok((Session::new(writer, lab, SessionKind::Run), plan))
 }
@@ -54,7 +53,7 @@ fn begin(loaded: &Loaded, folder: &Folder, plan: &Plan, lab: &LabArgs) -> Result
 pub fn resume(args: &ResumeArgs) -> Outcome {
     let folder = Folder::open(&args.record)?;
     let before = read(&folder)?;
-    let loaded = load_record(&folder)?;
+    let loaded = load_record(&folder, &before.evidence)?;
     let plan = loaded.plan(&BTreeMap::new())?;
     let interrupted =
         before.evidence.planned_runs().iter().any(|r| r.note.outcome == RunOutcome::Interrupted);
@@ -71,7 +70,7 @@ pub fn resume(args: &ResumeArgs) -> Outcome {
     }
     let mut writer = Writer::append(&folder, &before)?;
     if before.evidence.opening.is_none() {
-        let opened = Event::Opened(Box::new(opening(&plan, &folder.name())));
+        let opened = Event::Opened(Box::new(opening(&plan, &folder.name(), &loaded.hosts_folder)));
         writer.append_event(&now(), &opened).map_err(|e| unwritable(folder.path(), &e))?;
     }
     go_on(&folder, &loaded, &plan, before.evidence, writer, &args.lab, Asked::Rest, args.json)
@@ -80,7 +79,7 @@ pub fn resume(args: &ResumeArgs) -> Outcome {
 pub fn rerun(args: &RerunArgs) -> Outcome {
     let folder = Folder::open(&args.record)?;
     let before = read(&folder)?;
-    let loaded = load_record(&folder)?;
+    let loaded = load_record(&folder, &before.evidence)?;
     let plan = loaded.plan(&BTreeMap::new())?;
     let Some(cell) = plan.find(&args.cell) else {
         return Err(Failure::Input(unknown_cell(&plan, &args.cell)));
@@ -135,10 +134,6 @@ fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: bool, again: bool) 
         }
     }
     Ok(exits)
-}
-
-fn load_record(folder: &Folder) -> Result<Loaded, Failure> {
-    load(&folder.file(Folder::CAMPAIGN), Some(folder.file(Folder::HOSTS).as_path() as &Path))
 }
 
 fn unknown_cell(plan: &Plan, asked: &str) -> String {

@@ -1,6 +1,7 @@
 //! A session: events stamped and stored while the spine works.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use indexmap::IndexMap;
 
@@ -76,12 +77,13 @@ pub fn stamp() -> String {
 }
 
 /// What was asked, for the first line of a journal.
-pub fn opening(plan: &Plan, record: &str) -> Opening {
+pub fn opening(plan: &Plan, record: &str, hosts_folder: &Path) -> Opening {
     let campaign = &plan.campaign;
     let estimate = estimate(plan);
     let text = |level: &crate::model::level::Level| level.text.clone();
     Opening {
         record: record.into(),
+        hosts_folder: hosts_folder.display().to_string(),
         campaign: campaign.name.clone(),
         question: Some(campaign.question.clone()),
         hypothesis: campaign.hypothesis.clone(),

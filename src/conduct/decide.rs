@@ -19,14 +19,14 @@ pub struct Candidate {
 ///
 /// # Errors
 /// The note of a cell that is excluded or refused.
-pub fn decide(plan: &Plan, facts: &BTreeMap<String, Facts>, cell: u64) -> Result<Candidate, CellNote> {
+pub fn decide(plan: &Plan, facts: &BTreeMap<String, Facts>, cell: u64) -> Result<Candidate, Box<CellNote>> {
     let refuse = |stage: &str, reason: String, evidence: Vec<String>| {
-        Err(note(plan, cell, Fate::Refused, Some((stage, reason, evidence))))
+        Err(Box::new(note(plan, cell, Fate::Refused, Some((stage, reason, evidence)))))
     };
     match plan.decision(cell) {
         Decision::Live => {}
         Decision::Excluded(reason) => {
-            return Err(note(plan, cell, Fate::Excluded, Some(("rule", reason, vec![]))));
+            return Err(Box::new(note(plan, cell, Fate::Excluded, Some(("rule", reason, vec![])))));
         }
         Decision::Undecided(rule) => {
             return refuse("rule", format!("no facts to decide the rule {rule}"), vec![]);

@@ -82,6 +82,8 @@ struct Stream {
     duplicated: u64,
     reordered: u64,
     corrupted: u64,
+    /// Came so late that its place in the ledger was given up, or beyond what was sent.
+    stray: u64,
     sent_digest: Option<String>,
     received_digest: Option<String>,
 }
@@ -108,6 +110,7 @@ fn streams(notes: &[RoleNote]) -> Vec<Stream> {
                 duplicated: count("duplicated"),
                 reordered: count("reordered"),
                 corrupted: count("corrupted"),
+                stray: count("too_late") + count("excess"),
                 sent_digest: digest(Some(handed)),
                 received_digest: digest(seen),
             }
@@ -171,8 +174,8 @@ fn delivered(s: &Stream) -> String {
         "every frame exactly once, intact".into()
     } else {
         format!(
-            "{} sent, {} received, {} intact, {} lost, {} duplicated, {} reordered, {} corrupted",
-            s.handed, s.received, s.intact, s.lost, s.duplicated, s.reordered, s.corrupted
+            "{} sent, {} received, {} intact, {} lost, {} duplicated, {} reordered, {} corrupted, {} stray",
+            s.handed, s.received, s.intact, s.lost, s.duplicated, s.reordered, s.corrupted, s.stray
         )
     }
 }
@@ -191,6 +194,17 @@ pub fn delivery_faults(notes: &[RoleNote]) -> Vec<String> {
     faults.extend(
         streams.iter().filter(|s| s.handed == 0).map(|s| format!("stream {}: no frame was sent", s.name)),
     );
+    // Case P03: what the kernel accepted and what left the port are two numbers, and both must agree.
+    let handed: u64 = streams.iter().map(|s| s.handed).sum();
+    let sent = result(notes, "send");
+    if let Some(left) = sent.and_then(|s| s.get("left_total")).and_then(Value::as_u64)
+        && left < handed
+    {
+        faults.push(format!("{handed} frames were handed to the kernel, {left} left the port"));
+    }
+    if sent.and_then(|s| s.get("cut_short")).and_then(Value::as_bool) == Some(true) {
+        faults.push("the sender fell behind and was cut short: fewer frames were offered than asked".into());
+    }
     if let Some(drops) = result(notes, "receive").and_then(|r| r.get("kernel_drops")).and_then(Value::as_u64)
         && drops > 0
         && !faults.is_empty()

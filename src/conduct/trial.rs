@@ -95,7 +95,7 @@ impl Trial<'_> {
             }
             match decide(self.plan, self.facts, cell) {
                 Ok(candidate) => candidates.push(candidate),
-                Err(note) => (self.note)(Event::Cell(note))?,
+                Err(note) => (self.note)(Event::Cell(*note))?,
             }
         }
         if asked == Asked::Rest {
@@ -239,7 +239,7 @@ impl Trial<'_> {
         let control = self.plan.control_of(cell);
         let mut order = vec![control];
         order.extend((cell != control).then_some(cell));
-        if block % 2 == 0 {
+        if block.is_multiple_of(2) {
             order.reverse();
         }
         order.retain(|cell| standing.contains_key(cell));
@@ -263,8 +263,13 @@ impl Trial<'_> {
         standing: &HashMap<u64, Standing>,
     ) -> io::Result<Option<Ended>> {
         let id = self.plan.id(cell);
-        let earlier =
-            self.before.runs.iter().filter(|r| r.note.run.cell == id && r.note.run.block == block).count();
+        let earlier = match self.before.blocks.contains_key(&block) {
+            false => 0,
+            true => {
+                let same = |run: &RunKey| run.cell == id && run.block == block;
+                self.before.runs.iter().filter(|r| same(&r.note.run)).count()
+            }
+        };
         let key = RunKey { cell: id, block, attempt: earlier as u32 + 1 };
         self.watch.run_began(&key);
         (self.note)(Event::RunBegan { run: key.clone(), position })?;

@@ -31,7 +31,7 @@ pub fn block_order(order: Order, seed: u64, block: u32, points: u64, arms: u64) 
                 shuffle(&mut within, &mut random);
                 cells.extend(within.iter().map(|a| (point, *a)));
             }
-            if block % 2 == 0 {
+            if block.is_multiple_of(2) {
                 cells.reverse();
             }
         }

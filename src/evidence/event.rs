@@ -46,6 +46,9 @@ pub enum Event {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opening {
     pub record: String,
+    /// Folder of the hosts file, which relative paths in it start from.
+    #[serde(default)]
+    pub hosts_folder: String,
     pub campaign: String,
     pub question: Option<String>,
     pub hypothesis: Option<String>,

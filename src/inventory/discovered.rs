@@ -10,7 +10,7 @@ use crate::model::hosts::{Become, Host, Transport};
 pub fn discovered(host: &Host, facts: &Facts) -> String {
     let text = |name: &str| facts.get(name).map_or("unknown".to_owned(), plain);
     let mut file = String::from("# Written by `fieldtrial hosts discover` from what the host answered.\n");
-    for name in ["hostname", "kernel", "machine", "cpu_model", "cpu_count", "memory_bytes"] {
+    for name in ["hostname", "kernel", "arch", "cpu_model", "cpu_count", "memory_bytes"] {
         let _ = writeln!(file, "#   {name}: {}", text(name));
     }
     let _ = writeln!(file, "\nhosts:\n  {}:", host.name);

@@ -132,37 +132,6 @@ fn a_proof_is_exactly_once_with_equal_digests_and_ends_soon_after_the_word() {
 }
 
 #[test]
-fn a_timed_run_has_rates_and_buckets_with_settling_apart() {
-    let test = "tool::tests::a_timed_run_has_rates_and_buckets_with_settling_apart";
-    on_a_link(test, || {
-        let mut rx = Process::start(test, "packet-receive --interface ft1 --settle 200ms");
-        rx.event();
-        let mut tx =
-            Process::start(test, "packet-send --interface ft0 --rate 5000 --settle 200ms --duration 400ms");
-        tx.event();
-        let sent = tx.event();
-        rx.tell(&words(&sent));
-        let received = rx.event();
-
-        let rate = |value: &Value| value["per_second"].as_f64().expect("a rate");
-        assert!((rate(&sent["left"]) - 5000.0).abs() < 1500.0, "{}", sent["left"]);
-        assert!((sent["achieved_rate"].as_f64().expect("paced") - 5000.0).abs() < 1500.0, "{sent}");
-        assert!((rate(&received["rx_rate"]) - 5000.0).abs() < 1500.0, "{}", received["rx_rate"]);
-        assert_eq!((&sent["counter_backward"], &sent["cut_short"]), (&json!(false), &json!(false)));
-        assert_eq!((&received["kernel_drops"], &received["stamps"]), (&json!(0), &json!("software")));
-        for (result, count) in [(&sent, "handed"), (&received, "frames")] {
-            let buckets = result["buckets"].as_array().expect("buckets");
-            assert!(
-                buckets.iter().any(|b| b["settling"] == true)
-                    && buckets.iter().any(|b| b["settling"] == false)
-            );
-            let total: u64 = buckets.iter().map(|b| b[count].as_u64().expect("a count")).sum();
-            assert_eq!(total, 3000, "0.6 s at 5000/s");
-        }
-    });
-}
-
-#[test]
 fn without_the_word_of_the_sender_loss_is_what_gaps_show_and_sent_is_null() {
     let test = "tool::tests::without_the_word_of_the_sender_loss_is_what_gaps_show_and_sent_is_null";
     on_a_link(test, || {
@@ -271,4 +240,42 @@ fn a_link_that_stays_down_is_a_fault_within_the_limit() {
         assert_eq!((&fault["event"], tool.code()), (&json!("fault"), Some(1)));
         assert!(fault["why"].as_str().is_some_and(|why| why.contains("no carrier")), "{fault}");
     });
+}
+
+/// What keeps a pace needs a core for itself: tests/run runs these one at a time.
+mod alone {
+    use super::*;
+
+    #[test]
+    fn a_timed_run_has_rates_and_buckets_with_settling_apart() {
+        let test = "tool::tests::alone::a_timed_run_has_rates_and_buckets_with_settling_apart";
+        on_a_link(test, || {
+            let mut rx = Process::start(test, "packet-receive --interface ft1 --settle 200ms");
+            rx.event();
+            let mut tx = Process::start(
+                test,
+                "packet-send --interface ft0 --rate 5000 --settle 200ms --duration 400ms",
+            );
+            tx.event();
+            let sent = tx.event();
+            rx.tell(&words(&sent));
+            let received = rx.event();
+
+            let rate = |value: &Value| value["per_second"].as_f64().expect("a rate");
+            assert!((rate(&sent["left"]) - 5000.0).abs() < 1500.0, "{}", sent["left"]);
+            assert!((sent["achieved_rate"].as_f64().expect("paced") - 5000.0).abs() < 1500.0, "{sent}");
+            assert!((rate(&received["rx_rate"]) - 5000.0).abs() < 1500.0, "{}", received["rx_rate"]);
+            assert_eq!((&sent["counter_backward"], &sent["cut_short"]), (&json!(false), &json!(false)));
+            assert_eq!((&received["kernel_drops"], &received["stamps"]), (&json!(0), &json!("software")));
+            for (result, count) in [(&sent, "handed"), (&received, "frames")] {
+                let buckets = result["buckets"].as_array().expect("buckets");
+                assert!(
+                    buckets.iter().any(|b| b["settling"] == true)
+                        && buckets.iter().any(|b| b["settling"] == false)
+                );
+                let total: u64 = buckets.iter().map(|b| b[count].as_u64().expect("a count")).sum();
+                assert_eq!(total, 3000, "0.6 s at 5000/s");
+            }
+        });
+    }
 }

@@ -56,7 +56,7 @@ fn an_ordinary_user_gets_the_same_through_a_user_namespace() {
     };
     let probe = nobody("unshare").args(["-Urn", "true"]).output().unwrap();
     if !probe.status.success() {
-        crate::skip::skip("user-namespace", &String::from_utf8_lossy(&probe.stderr));
+        crate::skip::skip("user-namespaces", &String::from_utf8_lossy(&probe.stderr));
         return;
     }
     let folder = tempfile::tempdir_in("/tmp").unwrap();

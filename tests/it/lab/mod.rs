@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use crate::process;
 use sandbox::Sandbox;
-pub use sandbox::allowed;
 
 /// Names of the hosts with their management addresses, on interface `eth0`.
 pub const HOSTS: [(&str, &str); 2] = [("h1", "198.18.0.11"), ("h2", "198.18.0.12")];
@@ -194,4 +193,9 @@ impl Lab {
 /// Command lines of the processes that are in one of these networks.
 pub fn inhabitants(networks: &[PathBuf]) -> Vec<String> {
     sandbox::inhabitants(networks)
+}
+
+/// Whether this machine lets us build a lab, or run in namespaces at all; otherwise why not.
+pub fn allowed() -> Result<(), String> {
+    sandbox::allowed()
 }
