@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::identity::hex;
+use crate::model::digest::hex;
 use crate::model::job::Captured;
 
 /// Longest line that can be an event; also keeps a message below the protocol's limit.

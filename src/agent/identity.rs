@@ -1,16 +1,14 @@
 //! What a file on this host is: path, size and digest, remembered while the file stays untouched.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
-use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Read};
+use std::fs::{Metadata, OpenOptions};
+use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sha2::{Digest, Sha256};
-
+use crate::model::digest;
 use crate::model::job::FileId;
 
 /// Device, inode, size, time of change of content and of the inode, in nanoseconds.
@@ -57,7 +55,7 @@ impl Digests {
         if let Some(sha256) = self.lock().get(&key(&before)) {
             return Ok(FileId { path: shown.to_string(), bytes: before.len(), sha256: sha256.clone() });
         }
-        let sha256 = hash(&mut file).map_err(failed)?;
+        let (sha256, _) = digest::of_all(&mut file).map_err(failed)?;
         let after = file.metadata().map_err(failed)?;
         if key(&after) != key(&before) {
             return Err(format!("{shown}: changed while it was being read"));
@@ -93,26 +91,6 @@ fn key(meta: &Metadata) -> Key {
         time(meta.mtime(), meta.mtime_nsec()),
         time(meta.ctime(), meta.ctime_nsec()),
     )
-}
-
-fn hash(file: &mut File) -> io::Result<String> {
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 256 * 1024];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hex(&hasher.finalize())),
-            n => hasher.update(&buffer[..n]),
-        }
-    }
-}
-
-/// Lower-case hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::design::audit::hosts_used;
 use crate::design::plan::Plan;
 use crate::embedded::{self, EmbeddedError};
 use crate::evidence::event::HostNote;
+use crate::model::digest;
 use crate::model::facts::Facts;
 use crate::model::hosts::{Host, Hosts, Transport};
 use crate::record::{last_seen, remember};
@@ -80,7 +81,7 @@ pub fn open_hosts(hosts: &Hosts, hosts_source: &Source, args: &LabArgs) -> Resul
     all.extend(facts.clone());
     // A plan made later would only be less certain without it.
     let _ = remember(&cache(), &hosts_source.text, &all);
-    let tool_sha256 = digest(&exe)?;
+    let tool_sha256 = own_digest(&exe)?;
     Ok(Opened { fleet, facts, notes, tool_sha256 })
 }
 
@@ -158,18 +159,8 @@ fn guard_management(hosts: &Hosts, facts: &BTreeMap<String, Facts>) -> Result<()
     Ok(())
 }
 
-fn digest(exe: &Path) -> Result<String, Failure> {
-    use sha2::{Digest, Sha256};
-    let fault = |e: std::io::Error| Failure::Fault(format!("{} can not be read: {e}", exe.display()));
-    let mut file = std::fs::File::open(exe).map_err(fault)?;
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        let n = std::io::Read::read(&mut file, &mut buffer).map_err(fault)?;
-        if n == 0 {
-            break;
-        }
-        hasher.update(&buffer[..n]);
-    }
-    Ok(hasher.finalize().iter().map(|b| format!("{b:02x}")).collect())
+fn own_digest(exe: &Path) -> Result<String, Failure> {
+    let read = std::fs::File::open(exe).and_then(|mut file| digest::of_all(&mut file));
+    read.map(|(sha256, _)| sha256)
+        .map_err(|e| Failure::Fault(format!("{} can not be read: {e}", exe.display())))
 }

@@ -21,7 +21,7 @@ mod tool;
 use clap::Parser;
 
 use args::{Arguments, Command};
-use failure::{Failure, Outcome};
+use failure::Outcome;
 
 /// Parses the arguments of this process, does what they ask and says how it ended (0 to 13).
 pub fn main() -> u8 {
@@ -57,11 +57,5 @@ fn dispatch(command: Command) -> Outcome {
         Command::Completions { shell } => schema::completions(shell),
         Command::Tool(tool) => Ok(tool::tool(&tool)),
         Command::Agent(args) => Ok(tool::agent(&args)),
-    }
-}
-
-impl From<Failure> for exit::Exit {
-    fn from(failure: Failure) -> exit::Exit {
-        failure.exit()
     }
 }

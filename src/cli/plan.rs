@@ -89,7 +89,6 @@ fn print_turned_down(out: &mut impl Write, plan: &Plan, estimate: &Estimate, lim
 
 /// Streams, so that a million cells need no memory of their own.
 pub fn print_json(out: &mut impl Write, plan: &Plan, estimate: &Estimate) -> io::Result<()> {
-    let text = |value: &dyn erased::Json| value.json();
     write!(out, "{{\"campaign\":{},\"estimate\":{},", text(&plan.campaign.name), text(estimate))?;
     write!(
         out,
@@ -118,16 +117,9 @@ pub fn print_json(out: &mut impl Write, plan: &Plan, estimate: &Estimate) -> io:
     writeln!(out, "]}}")
 }
 
-mod erased {
-    /// Anything that serde can turn into JSON text.
-    pub trait Json {
-        fn json(&self) -> String;
-    }
-    impl<T: serde::Serialize> Json for T {
-        fn json(&self) -> String {
-            serde_json::to_string(self).unwrap_or_else(|_| "null".into())
-        }
-    }
+/// Anything that serde can turn into JSON text.
+fn text<T: serde::Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| "null".into())
 }
 
 fn span(seconds: f64) -> String {

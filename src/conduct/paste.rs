@@ -1,6 +1,7 @@
 //! The exact command of a job, ready to paste into a shell.
 
 use crate::model::job::{JobSpec, Program, Stdin};
+use crate::model::shell::quote;
 
 /// A line for a POSIX shell that does what the job did: same arguments, environment and input.
 pub fn command_line(spec: &JobSpec) -> String {
@@ -31,27 +32,4 @@ pub fn command_line(spec: &JobSpec) -> String {
         Stdin::Pipe => {}
     }
     line
-}
-
-/// One word for a POSIX shell.
-pub fn quote(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quote;
-
-    #[test]
-    fn words_survive_a_shell() {
-        // Case S04.
-        let words: Vec<String> =
-            ["a b", "c;echo hi", "*", "$HOME", "", "it's"].iter().map(|w| quote(w)).collect();
-        assert_eq!(words.join(" "), r"'a b' 'c;echo hi' '*' '$HOME' '' 'it'\''s'");
-    }
 }

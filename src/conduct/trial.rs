@@ -294,16 +294,5 @@ impl Trial<'_> {
 }
 
 fn lapsed(run: RunKey, position: u32, reason: String) -> RunNote {
-    RunNote {
-        run,
-        position,
-        outcome: RunOutcome::Rejected,
-        reason: Some(reason),
-        values: BTreeMap::new(),
-        absent: BTreeMap::new(),
-        samples: vec![],
-        roles: vec![],
-        proof: None,
-        elapsed_ns: 0,
-    }
+    RunNote::unobserved(run, position, RunOutcome::Rejected, reason)
 }

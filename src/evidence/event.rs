@@ -150,6 +150,24 @@ pub struct RunNote {
     pub elapsed_ns: u64,
 }
 
+impl RunNote {
+    /// A run of which nothing was observed.
+    pub fn unobserved(run: RunKey, position: u32, outcome: RunOutcome, reason: String) -> RunNote {
+        RunNote {
+            run,
+            position,
+            outcome,
+            reason: Some(reason),
+            values: BTreeMap::new(),
+            absent: BTreeMap::new(),
+            samples: vec![],
+            roles: vec![],
+            proof: None,
+            elapsed_ns: 0,
+        }
+    }
+}
+
 /// A reading inside a run; never counted as a replicate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sample {

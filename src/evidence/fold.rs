@@ -96,18 +96,8 @@ impl Evidence {
 
     fn close_open_runs(&mut self, at: &str, session: usize) {
         for (run, position) in std::mem::take(&mut self.open_runs) {
-            let note = RunNote {
-                run,
-                position,
-                outcome: RunOutcome::Interrupted,
-                reason: Some("the session ended while this run was under way".into()),
-                values: BTreeMap::new(),
-                absent: BTreeMap::new(),
-                samples: vec![],
-                roles: vec![],
-                proof: None,
-                elapsed_ns: 0,
-            };
+            let reason = "the session ended while this run was under way".to_owned();
+            let note = RunNote::unobserved(run, position, RunOutcome::Interrupted, reason);
             self.runs.push(RunRow { session, at: at.to_owned(), note });
         }
     }

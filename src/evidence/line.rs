@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::event::{Event, RunNote, VERSION};
+use crate::model::digest;
 
 /// A line that was read back whole.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -104,9 +104,7 @@ fn newer(text: &str) -> Option<LineError> {
 }
 
 fn checksum(body: &str) -> String {
-    let digest = Sha256::digest(body.as_bytes());
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    hex[..SUM_DIGITS].to_owned()
+    digest::of_bytes(body.as_bytes())[..SUM_DIGITS].to_owned()
 }
 
 fn finite(event: &Event) -> Cow<'_, Event> {

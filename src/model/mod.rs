@@ -2,6 +2,7 @@
 
 pub mod arm;
 pub mod cell;
+pub mod digest;
 pub mod facts;
 pub mod hosts;
 pub mod job;
@@ -10,4 +11,5 @@ pub mod metric;
 pub mod outcome;
 pub mod proof;
 pub mod response;
+pub mod shell;
 pub mod workload;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::RecordError;
 use super::layout::put;
+use crate::model::digest;
 use crate::model::facts::Facts;
 
 /// Facts last seen of the hosts of one hosts file; empty when there are none.
@@ -27,8 +28,6 @@ pub fn remember(cache: &Path, hosts_file: &str, facts: &BTreeMap<String, Facts>)
 }
 
 fn file(cache: &Path, hosts_file: &str) -> PathBuf {
-    use sha2::{Digest, Sha256};
-    let digest = Sha256::digest(hosts_file.as_bytes());
-    let name: String = digest.iter().take(8).map(|b| format!("{b:02x}")).collect();
+    let name = &digest::of_bytes(hosts_file.as_bytes())[..16];
     cache.join(format!("facts-{name}.json"))
 }

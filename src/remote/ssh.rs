@@ -16,6 +16,7 @@ use super::master::{Destination, Master};
 use super::place::{Answered, PROBE, START, UPLOAD};
 use super::session::{End, STORY_WAIT, Session, Wire};
 use super::tail::Tail;
+use crate::model::digest;
 use crate::model::hosts::{Become, Host, Transport};
 
 /// How to bring agents to hosts.
@@ -224,23 +225,10 @@ fn binary_for(host: &str, machine: &str, options: &SshOptions) -> Result<Binary,
 }
 
 fn digest_of(path: &Path) -> Result<Binary, ConnectError> {
-    use sha2::{Digest, Sha256};
     let unreadable =
         |e: io::Error| ConnectError::Ours { found: format!("the agent {}: {e}", path.display()) };
     let mut file = File::open(path).map_err(unreadable)?;
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 256 * 1024];
-    let mut bytes = 0;
-    loop {
-        match io::Read::read(&mut file, &mut buffer).map_err(unreadable)? {
-            0 => break,
-            n => {
-                hasher.update(&buffer[..n]);
-                bytes += n as u64;
-            }
-        }
-    }
-    let sha256 = hasher.finalize().iter().map(|b| format!("{b:02x}")).collect();
+    let (sha256, bytes) = digest::of_all(&mut file).map_err(unreadable)?;
     Ok(Binary { path: path.to_owned(), bytes, sha256 })
 }
 
