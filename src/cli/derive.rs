@@ -71,18 +71,8 @@ fn expected(expect: &Expected, outcome: RunOutcome, cell: &CellId) -> bool {
     }
 }
 
-/// Does any pattern, in which `*` stands for anything, match the cell's id?
 fn listed(patterns: &[String], cell: &CellId) -> bool {
-    patterns.iter().any(|pattern| matches(pattern, &cell.0))
-}
-
-fn matches(pattern: &str, text: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == text,
-        Some((head, tail)) => text.strip_prefix(head).is_some_and(|rest| {
-            rest.char_indices().map(|(at, _)| at).chain([rest.len()]).any(|at| matches(tail, &rest[at..]))
-        }),
-    }
+    patterns.iter().any(|pattern| cell.fits(pattern))
 }
 
 /// The exits of a rerun: its own block's runs, and no others.
@@ -94,15 +84,4 @@ pub fn rerun_exits(evidence: &Evidence) -> Vec<Exit> {
     }
     let outcomes: BTreeSet<RunOutcome> = own.iter().map(|r| r.note.outcome).collect();
     if outcomes.iter().all(|o| *o == RunOutcome::Measured) { vec![] } else { vec![Exit::Incomplete] }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::matches;
-
-    #[test]
-    fn a_star_stands_for_anything_and_nothing_else_does() {
-        assert!(matches("*", "a=1/control") && matches("a=*/slow", "a=1,b=2/slow") && matches("a", "a"));
-        assert!(!matches("a=*/slow", "a=1/fast") && !matches("a", "ab") && !matches("", "a"));
-    }
 }

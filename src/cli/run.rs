@@ -129,6 +129,13 @@ fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: bool, again: bool) 
             aside(format_args!("stopped; `fieldtrial resume {}` goes on", folder.path().display()));
             exits.push(Exit::Incomplete);
         }
+        Ended::Changed(why) => {
+            aside(format_args!(
+                "{why}\nnothing was measured, because it could not be compared with what the record holds\n\
+                 next: put back what changed, or start a new trial with `fieldtrial run`"
+            ));
+            exits.push(Exit::Incomplete);
+        }
         Ended::Lost(why) => {
             aside(format_args!(
                 "{why}\n`fieldtrial resume {}` goes on when it answers again",
