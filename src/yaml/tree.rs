@@ -232,8 +232,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The tree as a reader of plain YAML 1.2 would see it, to be held against a schema.
-
 /// What the parser says, at the place that is to be mended, with what usually mends it.
 fn not_yaml(text: &str, at: usize, why: &str) -> Complaint {
     let complaint = |start, message: String| Complaint::error(Span { start, end: start }, message);
@@ -268,6 +266,7 @@ fn indented_by_tab(text: &str) -> Option<usize> {
     None
 }
 
+/// The tree as a reader of plain YAML 1.2 would see it, to be held against a schema.
 #[cfg(test)]
 pub(crate) fn plain(node: &Node) -> serde_json::Value {
     match &node.kind {
