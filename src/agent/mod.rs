@@ -52,14 +52,21 @@ pub const EXIT_LOST: i32 = 75;
 /// main thread, which must outlive all jobs.
 pub fn serve(args: &AgentArgs) -> i32 {
     if let Err(error) = namespace::enter(args) {
-        eprintln!("fieldtrial agent: {error}");
+        complain(&error);
         return EXIT_NO_NAMESPACE;
     }
     match servant::serve(args) {
         Ok(status) => status,
         Err(error) => {
-            eprintln!("fieldtrial agent: {error}");
+            complain(&error);
             EXIT_LOST
         }
     }
+}
+
+/// Tells the workstation why this agent ends. Where its end of the pipe is gone nobody is left to
+/// hear it, and what must still be done here goes on.
+fn complain(why: impl std::fmt::Display) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr().lock(), "fieldtrial agent: {why}");
 }

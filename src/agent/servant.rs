@@ -90,10 +90,10 @@ impl Servant<'_> {
         loop {
             let silent_for = self.heard.elapsed();
             if silent_for >= self.terms.lease {
-                eprintln!(
-                    "fieldtrial agent: the workstation was silent for {} ms; all jobs are ended",
-                    silent_for.as_millis()
-                );
+                let silent_ms = silent_for.as_millis();
+                super::complain(format_args!(
+                    "the workstation was silent for {silent_ms} ms; all jobs are ended"
+                ));
                 return Ok(EXIT_LOST);
             }
             let mut wait = self.terms.lease - silent_for;
@@ -105,7 +105,7 @@ impl Servant<'_> {
             let ready = poll(&watched, self.outbox.descriptor(), wait)?;
             let is_ready = |fd: RawFd| ready.contains(&fd);
             if is_ready(signals.as_raw_fd()) {
-                eprintln!("fieldtrial agent: asked by a signal to end; all jobs are ended");
+                super::complain("asked by a signal to end; all jobs are ended");
                 return Ok(EXIT_LOST);
             }
             if is_ready(inbox.descriptor()) {

@@ -95,7 +95,7 @@ pub(super) fn size(
     }
     let (Some(blocks), Some(pilot)) = (blocks, pilot) else { return };
     let span = draft.places.first_of(&["blocks.count", "blocks", "treatments"]);
-    if blocks.order == Order::Mirrored && blocks.count % 2 == 1 {
+    if blocks.order == Order::Mirrored && blocks.count % 2 == 1 && blocks.count > 1 {
         let message = format!("{} blocks cannot be mirrored in pairs", blocks.count);
         draft.out.push(Complaint::warning(span, message).help("choose an even count"));
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::args::CampaignArgs;
 use super::failure::{Failure, Outcome};
 use super::load::{Loaded, load};
+use super::voice::{answer, counted};
 use crate::yaml::to_json;
 
 pub fn check(args: &CampaignArgs) -> Outcome {
@@ -13,33 +14,33 @@ pub fn check(args: &CampaignArgs) -> Outcome {
     match checked {
         Ok((loaded, plan)) => {
             if args.json {
-                print_json(true, Some(&loaded), None);
+                print_json(true, Some(&loaded), None)?;
             } else {
                 loaded.print_warnings();
-                println!(
-                    "{}: {} cells in {} blocks; nothing to complain about{}",
+                answer(format_args!(
+                    "{}: {} in {}; nothing to complain about{}",
                     args.campaign.display(),
-                    plan.cells(),
-                    plan.campaign.blocks.count,
+                    counted(plan.cells(), "cell"),
+                    counted(plan.campaign.blocks.count, "block"),
                     if loaded.warnings.is_empty() { "" } else { " beside the warnings above" }
-                );
+                ))?;
             }
             Ok(vec![])
         }
         Err(failure) => {
             if args.json {
-                print_json(false, None, Some(&failure));
+                print_json(false, None, Some(&failure))?;
             }
             Err(failure)
         }
     }
 }
 
-fn print_json(good: bool, loaded: Option<&Loaded>, failure: Option<&Failure>) {
+fn print_json(good: bool, loaded: Option<&Loaded>, failure: Option<&Failure>) -> Result<(), Failure> {
     let complaints = match (loaded, failure) {
         (Some(loaded), _) => to_json(&loaded.warnings, &loaded.campaign_source),
         (_, Some(Failure::Complaints { complaints, source })) => to_json(complaints, source),
         _ => serde_json::json!([]),
     };
-    println!("{}", serde_json::json!({ "ok": good, "complaints": complaints }));
+    answer(serde_json::json!({ "ok": good, "complaints": complaints }))
 }

@@ -11,7 +11,7 @@ use crate::evidence::fold::Evidence;
 use crate::evidence::rows;
 use crate::model::cell::CellId;
 use crate::model::outcome::{Fate, RunOutcome};
-use crate::record::Folder;
+use crate::record::{Folder, RecordError};
 use crate::report;
 
 /// Judges the evidence and writes tables, findings and page.
@@ -19,12 +19,25 @@ pub fn derive(folder: &Folder, evidence: &Evidence) -> Result<Findings, Failure>
     let findings = judge(evidence);
     let json = serde_json::to_string_pretty(&findings).map_err(|e| Failure::Fault(e.to_string()))?;
     let page = report::page(evidence, &findings).map_err(|e| Failure::Fault(e.to_string()))?;
-    folder.put("runs.csv", &rows::runs_csv(evidence))?;
-    folder.put("samples.csv", &rows::samples_csv(evidence))?;
-    folder.put("rejected.csv", &rows::rejected_csv(evidence, &losses(&findings)))?;
-    folder.put("findings.json", &(json + "\n"))?;
-    folder.put(Folder::PAGE, &page)?;
+    let files = [
+        ("runs.csv", rows::runs_csv(evidence)),
+        ("samples.csv", rows::samples_csv(evidence)),
+        ("rejected.csv", rows::rejected_csv(evidence, &losses(&findings))),
+        ("findings.json", json + "\n"),
+        (Folder::PAGE, page),
+    ];
+    for (name, text) in files {
+        folder.put(name, &text).map_err(|error| underived(folder, &error))?;
+    }
     Ok(findings)
+}
+
+fn underived(folder: &Folder, error: &RecordError) -> Failure {
+    Failure::Workstation(format!(
+        "{error}\nthe journal is whole: nothing that was measured is lost\n\
+         next: make room or make the folder writable, then `fieldtrial report {}`",
+        folder.path().display()
+    ))
 }
 
 /// The exits that a record calls for; outcomes that the campaign declared it expects are none.
@@ -38,9 +51,10 @@ pub fn exits(evidence: &Evidence, expect: &Expected) -> Vec<Exit> {
     if runs.iter().any(|r| !expected(expect, r.note.outcome, &r.note.run.cell)) || !evidence.complete {
         exits.push(Exit::Incomplete);
     }
-    let nothing_by_plan = evidence.cells.values().all(|c| c.fate != Fate::Live);
-    let expected_none =
-        nothing_by_plan && evidence.complete && !evidence.cells.is_empty() && exits.is_empty();
+    // Where rules leave no cell at all, nobody has said that nothing is what they want.
+    let refused_all = evidence.cells.values().all(|c| c.fate != Fate::Live)
+        && evidence.cells.values().any(|c| c.fate == Fate::Refused);
+    let expected_none = refused_all && evidence.complete && exits.is_empty();
     if !runs.iter().any(|r| r.note.outcome == RunOutcome::Measured) && !expected_none {
         exits.push(Exit::NothingMeasured);
     }
@@ -57,18 +71,8 @@ fn expected(expect: &Expected, outcome: RunOutcome, cell: &CellId) -> bool {
     }
 }
 
-/// Does any pattern, in which `*` stands for anything, match the cell's id?
 fn listed(patterns: &[String], cell: &CellId) -> bool {
-    patterns.iter().any(|pattern| matches(pattern, &cell.0))
-}
-
-fn matches(pattern: &str, text: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == text,
-        Some((head, tail)) => text.strip_prefix(head).is_some_and(|rest| {
-            rest.char_indices().map(|(at, _)| at).chain([rest.len()]).any(|at| matches(tail, &rest[at..]))
-        }),
-    }
+    patterns.iter().any(|pattern| cell.fits(pattern))
 }
 
 /// The exits of a rerun: its own block's runs, and no others.
@@ -80,15 +84,4 @@ pub fn rerun_exits(evidence: &Evidence) -> Vec<Exit> {
     }
     let outcomes: BTreeSet<RunOutcome> = own.iter().map(|r| r.note.outcome).collect();
     if outcomes.iter().all(|o| *o == RunOutcome::Measured) { vec![] } else { vec![Exit::Incomplete] }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::matches;
-
-    #[test]
-    fn a_star_stands_for_anything_and_nothing_else_does() {
-        assert!(matches("*", "a=1/control") && matches("a=*/slow", "a=1,b=2/slow") && matches("a", "a"));
-        assert!(!matches("a=*/slow", "a=1/fast") && !matches("a", "ab") && !matches("", "a"));
-    }
 }

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use super::exit::Exit;
+use super::voice::aside;
 use crate::record::RecordError;
 use crate::yaml::{Complaint, Source, render};
 
@@ -40,7 +41,7 @@ impl Failure {
             Failure::Input(text)
             | Failure::Unavailable(text)
             | Failure::Workstation(text)
-            | Failure::Fault(text) => anstream::eprintln!("error: {text}"),
+            | Failure::Fault(text) => aside(format_args!("error: {text}")),
         }
     }
 }
@@ -48,13 +49,16 @@ impl Failure {
 /// All complaints about one file, with carets, on standard error.
 pub fn print_complaints(complaints: &[Complaint], source: &Source) {
     let colour = std::io::stderr().is_terminal();
-    anstream::eprint!("{}", render(complaints, source, colour));
+    aside(render(complaints, source, colour).trim_end_matches('\n'));
+    aside("");
 }
 
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Failure {
         match error {
-            RecordError::Io { .. } => Failure::Workstation(error.to_string()),
+            RecordError::Io { .. } => Failure::Workstation(format!(
+                "{error}\nnext: see that the folder can be written and has room; `run --reports DIR` names another"
+            )),
             RecordError::NotARecord { .. } => Failure::Input(format!(
                 "{error}\nnext: name a folder like reports/CAMPAIGN/RECORD; `ls reports/*` shows them"
             )),

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use super::args::{HostsCommand, LabArgs};
 use super::exit::Exit;
-use super::failure::Outcome;
+use super::failure::{Failure, Outcome};
 use super::lab::{Opened, open_hosts};
 use super::load::load_hosts;
+use super::voice::answer;
 use crate::conduct::check_host;
 use crate::inventory::discovered;
 use crate::model::facts::Facts;
@@ -28,14 +29,14 @@ fn check(file: &Path, lab: &LabArgs, as_json: bool) -> Outcome {
     let (source, hosts) = load_hosts(file)?;
     let opened = open_hosts(&hosts, &source, lab)?;
     let mut all_met = true;
-    let mut answer = serde_json::Map::new();
+    let mut told = serde_json::Map::new();
     for (name, host) in &hosts.hosts {
         let empty = Facts::new();
         let facts = opened.facts.get(name).unwrap_or(&empty);
         let checks = check_host(host, None, facts);
         all_met &= checks.iter().all(|c| c.met);
         if as_json {
-            answer.insert(name.clone(), json!({ "facts": facts, "requirements": checks }));
+            told.insert(name.clone(), json!({ "facts": facts, "requirements": checks }));
             continue;
         }
         let mut table = Table::new();
@@ -44,14 +45,14 @@ fn check(file: &Path, lab: &LabArgs, as_json: bool) -> Outcome {
             let met = if check.met { "yes" } else { "NO" };
             table.add_row([check.name.as_str(), &check.rule, met, &check.found]);
         }
-        println!("{name} ({})", isolation(&opened, name));
+        answer(format_args!("{name} ({})", isolation(&opened, name)))?;
         if !checks.is_empty() {
-            println!("{table}");
+            answer(table)?;
         }
-        println!("{}\n", facts_table(facts));
+        answer(format_args!("{}\n", facts_table(facts)))?;
     }
     if as_json {
-        println!("{}", json!({ "ok": all_met, "hosts": answer }));
+        answer(json!({ "ok": all_met, "hosts": told }))?;
     }
     Ok(if all_met { vec![] } else { vec![Exit::Refused] })
 }
@@ -85,6 +86,10 @@ fn shown(value: &Value) -> String {
 }
 
 fn discover(alias: &str, config: Option<&Path>, sudo: bool, lab: &LabArgs) -> Outcome {
+    // ssh would take it for an option.
+    if alias.starts_with('-') || alias.is_empty() || alias.contains(char::is_whitespace) {
+        return Err(Failure::Input(format!("expected an ssh alias or address, found {alias:?}")));
+    }
     let host = Host {
         name: alias.to_owned(),
         transport: Transport::Ssh {
@@ -99,6 +104,6 @@ fn discover(alias: &str, config: Option<&Path>, sudo: bool, lab: &LabArgs) -> Ou
     let hosts = Hosts { hosts: [(alias.to_owned(), host.clone())].into(), links: vec![], lease_ms: 10_000 };
     let opened = open_hosts(&hosts, &Source::new(format!("discover {alias}"), ""), lab)?;
     let empty = BTreeMap::new();
-    print!("{}", discovered(&host, opened.facts.get(alias).unwrap_or(&empty)));
+    answer(discovered(&host, opened.facts.get(alias).unwrap_or(&empty)).trim_end())?;
     Ok(vec![])
 }

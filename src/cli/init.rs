@@ -5,6 +5,7 @@ use std::io::Write;
 
 use super::args::InitArgs;
 use super::failure::{Failure, Outcome};
+use super::voice::answer;
 use crate::campaign::starter;
 
 /// The hosts file that is shipped is also the one to start from.
@@ -31,9 +32,9 @@ pub fn init(args: &InitArgs) -> Outcome {
             .and_then(|()| OpenOptions::new().write(true).create_new(true).open(&path))
             .and_then(|mut file| file.write_all(text.as_bytes()));
         written.map_err(|e| Failure::Workstation(format!("{} can not be written: {e}", path.display())))?;
-        println!("wrote {}", path.display());
+        answer(format_args!("wrote {}", path.display()))?;
     }
     let campaign = args.folder.join("campaigns/first.yaml");
-    println!("next: fieldtrial check {0}, then fieldtrial run {0}", campaign.display());
+    answer(format_args!("next: fieldtrial check {0}, then fieldtrial run {0}", campaign.display()))?;
     Ok(vec![])
 }

@@ -36,7 +36,32 @@ pub fn load(campaign_path: &Path, hosts_override: Option<&Path>) -> Result<Loade
 /// original lay in.
 pub fn load_record(folder: &Folder, evidence: &Evidence) -> Result<Loaded, Failure> {
     let base = evidence.opening.as_ref().map(|o| PathBuf::from(&o.hosts_folder));
-    load_from(&folder.file(Folder::CAMPAIGN), Some(&folder.file(Folder::HOSTS)), base.as_deref())
+    let loaded =
+        load_from(&folder.file(Folder::CAMPAIGN), Some(&folder.file(Folder::HOSTS)), base.as_deref())?;
+    if let Some(opening) = &evidence.opening {
+        unchanged(&loaded.campaign_source, &opening.campaign_sha256)?;
+        unchanged(&loaded.hosts_source, &opening.hosts_sha256)?;
+    }
+    Ok(loaded)
+}
+
+/// Runs of two campaigns in one record would be compared as if they were of one.
+fn unchanged(source: &Source, expected: &str) -> Result<(), Failure> {
+    let found = digest(source);
+    if expected.is_empty() || found == expected {
+        return Ok(());
+    }
+    Err(Failure::Input(format!(
+        "{} was changed after this record was begun: expected sha256 {expected}, found {found}\n\
+         next: put the original back; for a changed campaign start a new trial with `fieldtrial run`",
+        source.name
+    )))
+}
+
+/// SHA-256 of a file as read, in hex digits.
+pub fn digest(source: &Source) -> String {
+    use sha2::{Digest, Sha256};
+    Sha256::digest(source.text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn load_from(
@@ -53,11 +78,14 @@ fn load_from(
     };
     let hosts = match hosts_path {
         Some(path) if path.is_file() => Some(load_hosts_from(&path, hosts_folder)),
-        Some(path) => Some(Err(Failure::Input(format!(
-            "{} names the hosts file {}, which is not there\nnext: write it, or give another with --hosts FILE",
-            campaign_path.display(),
-            path.display()
-        )))),
+        Some(path) => Some(Err(Failure::Input(match hosts_override {
+            Some(_) => format!("there is no hosts file {}\nnext: write it, or name another", path.display()),
+            None => format!(
+                "{} names the hosts file {}, which is not there\nnext: write it, or give another with --hosts FILE",
+                campaign_path.display(),
+                path.display()
+            ),
+        }))),
         None => None,
     };
     let (errors, warnings): (Vec<_>, Vec<_>) =

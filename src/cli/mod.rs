@@ -17,11 +17,18 @@ mod schema;
 mod session;
 mod signals;
 mod tool;
+mod voice;
+
+use std::panic::{self, AssertUnwindSafe};
 
 use clap::Parser;
 
 use args::{Arguments, Command};
 use failure::Outcome;
+
+const OURS: &str = "fieldtrial itself is at fault; the lines above say where\n\
+    a record that was being written is whole up to its last line, and `fieldtrial resume RECORD` goes on with it\n\
+    next: report those lines together with the command";
 
 /// Parses the arguments of this process, does what they ask and says how it ended (0 to 13).
 pub fn main() -> u8 {
@@ -34,7 +41,9 @@ pub fn main() -> u8 {
             return if asked_for_help { 0 } else { exit::Exit::BadInput.code() };
         }
     };
-    match dispatch(arguments.command) {
+    // What may be half done when we fail by a fault of our own is not looked at again.
+    let ended = panic::catch_unwind(AssertUnwindSafe(|| dispatch(arguments.command)));
+    match ended.unwrap_or_else(|_| Err(Failure::Fault(OURS.into()))) {
         Ok(exits) => exit::worst(&exits).code(),
         Err(failure) => {
             failure.print();

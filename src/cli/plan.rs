@@ -4,8 +4,9 @@ use std::io::{self, BufWriter, Write};
 
 use super::args::PlanArgs;
 use super::exit::Exit;
-use super::failure::{Failure, Outcome};
+use super::failure::Outcome;
 use super::load::{cache, load};
+use super::voice::counted;
 use crate::design::estimate::{Estimate, estimate};
 use crate::design::plan::{Decision, Plan};
 use crate::record::last_seen;
@@ -22,21 +23,19 @@ pub fn plan(args: &PlanArgs) -> Outcome {
         loaded.print_warnings();
         print_text(&mut out, &plan, &estimate, args.limit)
     };
-    match written.and_then(|()| out.flush()) {
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::Workstation(format!("standard output: {e}")))
-        }
-        _ if estimate.runs == 0 => Ok(vec![Exit::NothingMeasured]),
-        _ => Ok(vec![]),
-    }
+    super::voice::written(written.and_then(|()| out.flush()))?;
+    Ok(if estimate.runs == 0 { vec![Exit::NothingMeasured] } else { vec![] })
 }
 
 fn print_text(out: &mut impl Write, plan: &Plan, estimate: &Estimate, limit: u64) -> io::Result<()> {
     let blocks = plan.campaign.blocks.count;
     writeln!(
         out,
-        "{}: {} cells, {} blocks, {} runs",
-        plan.campaign.name, estimate.cells, blocks, estimate.runs
+        "{}: {}, {}, {}",
+        plan.campaign.name,
+        counted(estimate.cells, "cell"),
+        counted(blocks, "block"),
+        counted(estimate.runs, "run")
     )?;
     let bound = span(estimate.seconds_at_most);
     match estimate.seconds {
@@ -71,11 +70,14 @@ fn print_turned_down(out: &mut impl Write, plan: &Plan, estimate: &Estimate, lim
     if estimate.excluded + estimate.undecided == 0 {
         return Ok(());
     }
-    writeln!(
-        out,
-        "\n{} cells are excluded, {} undecided until hosts tell their facts",
-        estimate.excluded, estimate.undecided
-    )?;
+    writeln!(out, "\n{} excluded", counted(estimate.excluded, "cell"))?;
+    if estimate.undecided > 0 {
+        let undecided = counted(estimate.undecided, "cell");
+        writeln!(
+            out,
+            "{undecided} undecided until hosts tell their facts; `fieldtrial hosts check` asks them"
+        )?;
+    }
     let told = (0..plan.cells()).filter_map(|cell| match plan.decision(cell) {
         Decision::Excluded(why) => Some((cell, "excluded", why)),
         Decision::Undecided(why) => Some((cell, "undecided", why)),

@@ -1,12 +1,14 @@
 //! Whoever watches a session: a bar on a terminal, plain lines elsewhere.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use super::signals::Signals;
+use super::voice::aside;
 use crate::conduct::{Stop, Watch};
 use crate::evidence::event::RunNote;
 use crate::model::cell::{CellId, RunKey};
@@ -27,8 +29,14 @@ pub struct Progress {
 const LINE_EVERY: Duration = Duration::from_secs(1);
 
 impl Progress {
-    pub fn new(signals: Signals) -> Progress {
-        let bar = std::io::stderr().is_terminal().then(|| ProgressBar::new(0));
+    /// From here on Ctrl-C is a request to stop, no longer the end of the process.
+    pub fn new() -> Progress {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new(0);
+            bar.set_style(ProgressStyle::with_template("").unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar
+        });
+        let signals = Signals::listen(bar.clone());
         let now = Instant::now();
         Progress {
             signals,
@@ -45,16 +53,16 @@ impl Progress {
         (self.total, self.done, self.began) = (total, 0, Instant::now());
         match &self.bar {
             Some(bar) => {
-                let template = "{prefix:9} [{bar:30}] {pos}/{len}  {msg}  {eta} left";
+                let template = "{prefix:9} [{bar:20}] {pos}/{len}  {left}{wide_msg}";
                 let style =
                     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-                bar.set_style(style.progress_chars("=> "));
+                bar.set_style(style.progress_chars("=> ").with_key("left", left));
                 bar.reset();
                 bar.set_length(total);
                 bar.set_prefix(doing);
                 bar.enable_steady_tick(Duration::from_millis(250));
             }
-            None => eprintln!("{doing}: {total}"),
+            None => aside(format_args!("{doing}: {total}")),
         }
     }
 
@@ -70,7 +78,7 @@ impl Progress {
         } else if notable || done == total || self.last_line.elapsed() >= LINE_EVERY {
             self.last_line = Instant::now();
             let left = self.began.elapsed().mul_f64((total.saturating_sub(done)) as f64 / done as f64);
-            eprintln!("[{done}/{total}] {line}; about {} s left", left.as_secs());
+            aside(format_args!("[{done}/{total}] {line}; about {} s left", left.as_secs()));
         }
     }
 
@@ -84,6 +92,13 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// Nothing can be foretold before the first step has ended.
+fn left(state: &ProgressState, out: &mut dyn Write) {
+    if state.pos() > 0 {
+        let _ = write!(out, "{} s left  ", state.eta().as_secs());
     }
 }
 
@@ -108,7 +123,8 @@ impl Watch for Progress {
 
     fn run_began(&mut self, run: &RunKey) {
         if let Some(bar) = &self.bar {
-            bar.set_message(format!("{}  {run}", self.tally()));
+            let tally = self.tally();
+            bar.set_message(if tally.is_empty() { run.to_string() } else { format!("{tally}  {run}") });
         }
     }
 

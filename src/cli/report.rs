@@ -1,11 +1,12 @@
 //! `report`: everything derived from a journal, built again; and the answer on the terminal.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
 use super::args::RecordArgs;
 use super::derive::{derive, exits};
 use super::failure::{Failure, Outcome};
 use super::load::load_record;
+use super::voice::{aside, columns};
 use crate::analysis::findings::Findings;
 use crate::campaign::Expected;
 use crate::record::{Folder, read};
@@ -15,12 +16,18 @@ pub fn report(args: &RecordArgs) -> Outcome {
     let folder = Folder::open(&args.record)?;
     let read = read(&folder)?;
     if read.torn_bytes > 0 {
-        eprintln!("the journal's last line is torn ({} bytes) and is left out", read.torn_bytes);
+        aside(format_args!("the journal's last line is torn ({} bytes) and is left out", read.torn_bytes));
     }
     let findings = derive(&folder, &read.evidence)?;
     print_answer(&folder, &findings, args.json)?;
-    let campaign = load_record(&folder, &read.evidence);
-    let expect = campaign.map(|loaded| loaded.campaign.expect).unwrap_or_else(|_| Expected::default());
+    let expect = match load_record(&folder, &read.evidence) {
+        Ok(loaded) => loaded.campaign.expect,
+        Err(failure) => {
+            failure.print();
+            aside("the report is whole without it, but every refusal counts as one that was not expected");
+            Expected::default()
+        }
+    };
     Ok(exits(&read.evidence, &expect))
 }
 
@@ -31,19 +38,9 @@ pub fn print_answer(folder: &Folder, findings: &Findings, json: bool) -> Result<
         let answer = serde_json::json!({ "record": folder.path(), "findings": findings });
         writeln!(out, "{answer}")
     } else {
-        let width = if std::io::stdout().is_terminal() { terminal_width() } else { 110 };
-        writeln!(out, "{}", table(findings, width))
+        writeln!(out, "{}", table(findings, columns()))
             .and_then(|()| writeln!(out, "record  {}", folder.path().display()))
             .and_then(|()| writeln!(out, "report  {}", folder.file(Folder::PAGE).display()))
     };
-    match written {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::Workstation(format!("standard output: {e}")))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn terminal_width() -> u16 {
-    std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).unwrap_or(100)
+    super::voice::written(written)
 }

@@ -10,6 +10,7 @@ use super::lab::open;
 use super::load::{Loaded, load, load_record};
 use super::report::print_answer;
 use super::session::{Session, now, opening};
+use super::voice::aside;
 use crate::conduct::{Asked, Ended};
 use crate::design::plan::Plan;
 use crate::evidence::event::{Event, SessionKind};
@@ -45,7 +46,7 @@ fn begin(loaded: &Loaded, folder: &Folder, plan: &Plan, lab: &LabArgs) -> Result
         .map_err(|e| unwritable(folder.path(), &e))?;
     folder.put(Folder::PLAN, &String::from_utf8_lossy(&json))?;
     let mut writer = Writer::create(folder)?;
-    let opened = Event::Opened(Box::new(opening(&plan, &folder.name(), &loaded.hosts_folder)));
+    let opened = Event::Opened(Box::new(opening(&plan, &folder.name(), loaded)));
     writer.append_event(&now(), &opened).map_err(|e| unwritable(folder.path(), &e))?;
     Ok((Session::new(writer, lab, SessionKind::Run), plan))
 }
@@ -59,18 +60,18 @@ pub fn resume(args: &ResumeArgs) -> Outcome {
         before.evidence.planned_runs().iter().any(|r| r.note.outcome == RunOutcome::Interrupted);
     if before.evidence.complete && !interrupted {
         let runs = before.evidence.sums().runs;
-        eprintln!("{runs} of {runs} runs are there; nothing was left to run");
+        aside(format_args!("{runs} of {runs} runs are there; nothing was left to run"));
         return finish(&folder, &plan, &Ended::Complete, args.json, false);
     }
     if before.torn_bytes > 0 {
-        eprintln!(
+        aside(format_args!(
             "the journal's last line is torn ({} bytes); it is set aside and its run repeated",
             before.torn_bytes
-        );
+        ));
     }
     let mut writer = Writer::append(&folder, &before)?;
     if before.evidence.opening.is_none() {
-        let opened = Event::Opened(Box::new(opening(&plan, &folder.name(), &loaded.hosts_folder)));
+        let opened = Event::Opened(Box::new(opening(&plan, &folder.name(), &loaded)));
         writer.append_event(&now(), &opened).map_err(|e| unwritable(folder.path(), &e))?;
     }
     go_on(&folder, &loaded, &plan, before.evidence, writer, &args.lab, Asked::Rest, args.json)
@@ -125,11 +126,21 @@ fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: bool, again: bool) 
     match ended {
         Ended::Complete => {}
         Ended::Stopped => {
-            eprintln!("stopped; `fieldtrial resume {}` goes on", folder.path().display());
+            aside(format_args!("stopped; `fieldtrial resume {}` goes on", folder.path().display()));
+            exits.push(Exit::Incomplete);
+        }
+        Ended::Changed(why) => {
+            aside(format_args!(
+                "{why}\nnothing was measured, because it could not be compared with what the record holds\n\
+                 next: put back what changed, or start a new trial with `fieldtrial run`"
+            ));
             exits.push(Exit::Incomplete);
         }
         Ended::Lost(why) => {
-            eprintln!("{why}\n`fieldtrial resume {}` goes on when it answers again", folder.path().display());
+            aside(format_args!(
+                "{why}\n`fieldtrial resume {}` goes on when it answers again",
+                folder.path().display()
+            ));
             exits.push(Exit::HostUnavailable);
         }
     }

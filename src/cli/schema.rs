@@ -4,6 +4,7 @@ use clap::CommandFactory;
 
 use super::args::{Arguments, SchemaArgs, SchemaOf};
 use super::failure::{Failure, Outcome};
+use super::voice::answer;
 use crate::{campaign, inventory};
 
 pub fn schema(args: &SchemaArgs) -> Outcome {
@@ -12,11 +13,13 @@ pub fn schema(args: &SchemaArgs) -> Outcome {
         SchemaOf::Hosts => inventory::schema(),
     };
     let text = serde_json::to_string_pretty(&schema).map_err(|e| Failure::Fault(e.to_string()))?;
-    println!("{text}");
+    answer(text)?;
     Ok(vec![])
 }
 
 pub fn completions(shell: clap_complete::Shell) -> Outcome {
-    clap_complete::generate(shell, &mut Arguments::command(), "fieldtrial", &mut std::io::stdout());
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "fieldtrial", &mut script);
+    answer(String::from_utf8_lossy(&script).trim_end())?;
     Ok(vec![])
 }

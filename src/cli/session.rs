@@ -1,14 +1,13 @@
 //! A session: events stamped and stored while the spine works.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use indexmap::IndexMap;
 
 use super::failure::{Failure, unwritable};
 use super::lab::Opened;
+use super::load::{Loaded, digest};
 use super::progress::Progress;
-use super::signals::Signals;
 use crate::campaign::{Accept, Order};
 use crate::conduct::{Asked, Ended, Trial};
 use crate::design::estimate::estimate;
@@ -50,7 +49,7 @@ impl Session {
         for host in std::mem::take(&mut self.lab.notes) {
             note(Event::Host(host)).map_err(unwritable)?;
         }
-        let mut progress = Progress::new(Signals::listen());
+        let mut progress = Progress::new();
         let facts: BTreeMap<_, _> = self.lab.facts.clone();
         let trial = Trial {
             plan,
@@ -77,13 +76,15 @@ pub fn stamp() -> String {
 }
 
 /// What was asked, for the first line of a journal.
-pub fn opening(plan: &Plan, record: &str, hosts_folder: &Path) -> Opening {
+pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
     let campaign = &plan.campaign;
     let estimate = estimate(plan);
     let text = |level: &crate::model::level::Level| level.text.clone();
     Opening {
         record: record.into(),
-        hosts_folder: hosts_folder.display().to_string(),
+        hosts_folder: loaded.hosts_folder.display().to_string(),
+        campaign_sha256: digest(&loaded.campaign_source),
+        hosts_sha256: digest(&loaded.hosts_source),
         campaign: campaign.name.clone(),
         question: Some(campaign.question.clone()),
         hypothesis: campaign.hypothesis.clone(),

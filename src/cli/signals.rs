@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use indicatif::ProgressBar;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::voice::aside;
 use crate::conduct::Stop;
 
 /// Requests to stop that this process received.
@@ -13,7 +15,8 @@ pub struct Signals(Arc<AtomicU8>);
 
 impl Signals {
     /// From here on SIGINT and SIGTERM are requests, no longer the end of the process.
-    pub fn listen() -> Signals {
+    /// What is asked is answered above the bar, where it stays.
+    pub fn listen(bar: Option<ProgressBar>) -> Signals {
         let asked = Arc::new(AtomicU8::new(0));
         let count = Arc::clone(&asked);
         std::thread::spawn(move || {
@@ -32,8 +35,8 @@ impl Signals {
                         _ = terminate.recv() => {}
                     }
                     match count.fetch_add(1, Ordering::Relaxed) {
-                        0 => eprintln!("\nstopping after the run under way; once more ends it at once"),
-                        1 => eprintln!("\nending the run under way"),
+                        0 => say(&bar, "stopping after the run under way; once more ends it at once"),
+                        1 => say(&bar, "ending the run under way"),
                         // The hosts' own leases end what we can no longer end in good order.
                         _ => std::process::exit(130),
                     }
@@ -49,5 +52,12 @@ impl Signals {
             1 => Stop::AfterRun,
             _ => Stop::Now,
         }
+    }
+}
+
+fn say(bar: &Option<ProgressBar>, text: &str) {
+    match bar {
+        Some(bar) => bar.suspend(|| aside(format_args!("\n{text}"))),
+        None => aside(text),
     }
 }

@@ -13,8 +13,9 @@ use crate::evidence::fold::Evidence;
 use crate::model::cell::{CellId, RunKey};
 use crate::model::facts::Facts;
 use crate::model::outcome::{Fate, RunOutcome};
+use crate::model::proof::Proof;
 use crate::model::workload::Work;
-use crate::verify::{Difference, Known, Verified, prove as accept_proof};
+use crate::verify::{Difference, Known, Verified, prove as accept_proof, unchanged};
 
 /// What a session was asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub enum Ended {
     Complete,
     Stopped,
     Lost(String),
+    /// The work is no longer what the record holds, so nothing was added to it.
+    Changed(String),
 }
 
 /// One session of work on a record. `note` must have stored an event when it returns.
@@ -60,7 +63,7 @@ impl Trial<'_> {
         let reason = match &ended {
             Ended::Complete => None,
             Ended::Stopped => Some("stopped on request".to_owned()),
-            Ended::Lost(why) => Some(why.clone()),
+            Ended::Lost(why) | Ended::Changed(why) => Some(why.clone()),
         };
         (self.note)(Event::Closed { complete: ended == Ended::Complete, reason })?;
         Ok(ended)
@@ -135,6 +138,8 @@ impl Trial<'_> {
         standing: &mut HashMap<u64, Standing>,
     ) -> io::Result<Option<Ended>> {
         let mut known = Known::default();
+        let earlier: HashMap<&CellId, &Proof> =
+            self.before.proofs.iter().filter(|p| p.accepted).map(|p| (&p.cell, &p.proof)).collect();
         self.watch.proving(candidates.len() as u64);
         for Candidate { cell, work } in candidates {
             if self.watch.stop() != Stop::No {
@@ -159,6 +164,12 @@ impl Trial<'_> {
                 Some(ProofFault::Refuse(difference)) => Err(difference),
                 None => accept_proof(&id, proven.proof.clone(), control_proof, &mut known),
             };
+            if let (Ok(_), Some(earlier)) = (&verdict, earlier.get(&id))
+                && let Err(difference) = unchanged(earlier, &proven.proof)
+            {
+                let evidence = difference.evidence.join("\n  ");
+                return Ok(Some(Ended::Changed(format!("{id}: {}\n  {evidence}", difference.reason))));
+            }
             (self.note)(Event::Proof(ProofNote {
                 cell: id.clone(),
                 proof: proven.proof,

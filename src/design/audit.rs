@@ -46,6 +46,7 @@ pub fn audit(plan: &Plan) -> Vec<Fault> {
             "loosen or remove a rule; `fieldtrial plan` shows each cell's reason",
         ));
     }
+    strangers(plan, &mut faults);
     for cell in representatives(plan) {
         match plan.work(cell) {
             Ok(work) => check_work(plan, &work, &mut faults),
@@ -55,6 +56,27 @@ pub fn audit(plan: &Plan) -> Vec<Fault> {
         }
     }
     faults.into_iter().collect()
+}
+
+/// Expected outcomes of cells that the plan does not have: a slip there would turn a failure into none.
+fn strangers(plan: &Plan, faults: &mut BTreeSet<Fault>) {
+    let expect = &plan.campaign.expect;
+    let lists = [
+        ("expect.refused", &expect.refused),
+        ("expect.rejected", &expect.rejected),
+        ("expect.timed_out", &expect.timed_out),
+        ("expect.failed", &expect.failed),
+    ];
+    for (at, patterns) in lists {
+        for pattern in patterns.iter().filter(|p| !(0..plan.cells()).any(|cell| plan.id(cell).fits(p))) {
+            let example = if plan.cells() > 0 { plan.id(plan.cells() - 1).0 } else { "/control".into() };
+            faults.insert(fault(
+                at,
+                format!("`{pattern}` is no cell of this campaign"),
+                &format!("ids look like `{example}`, and `*` stands for anything"),
+            ));
+        }
+    }
 }
 
 fn fault(at: &str, message: String, help: &str) -> Fault {

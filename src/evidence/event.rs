@@ -49,6 +49,12 @@ pub struct Opening {
     /// Folder of the hosts file, which relative paths in it start from.
     #[serde(default)]
     pub hosts_folder: String,
+    /// Digests of the campaign and hosts files as used; what goes on with a record must read the same.
+    /// Empty where an older fieldtrial began it.
+    #[serde(default)]
+    pub campaign_sha256: String,
+    #[serde(default)]
+    pub hosts_sha256: String,
     pub campaign: String,
     pub question: Option<String>,
     pub hypothesis: Option<String>,

@@ -100,6 +100,8 @@ impl Record {
         let opening = Opening {
             record: "2026-11-30T10-00-00Z".into(),
             hosts_folder: "/lab".into(),
+            campaign_sha256: String::new(),
+            hosts_sha256: String::new(),
             campaign: "scan".into(),
             question: Some("Is the new scanner faster at the same matches?".into()),
             hypothesis: Some("At least 1.2x.".into()),

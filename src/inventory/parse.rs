@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use super::{host, links};
 use crate::model::hosts::{Host, Hosts, Transport};
-use crate::yaml::{self, Complaint, Entry, Fields, Source, Span, has_errors};
+use crate::yaml::{self, Complaint, Entry, Fields, Node, Source, Span, has_errors};
 
 pub(super) const KEYS: [&str; 4] = ["hosts", "links", "lease", "require"];
 
@@ -31,10 +31,21 @@ pub fn parse(source: &Source) -> Parsed {
     let mut out = Vec::new();
     let root = yaml::read(source, &mut out);
     let hosts = root.and_then(|root| {
+        if let Some(entry) = campaign_key(&root) {
+            let complaint = Complaint::error(entry.key.span, "expected a hosts file, but this is a campaign");
+            out.push(complaint.help("name the file that stands after `hosts:` in it"));
+            return None;
+        }
         let fields = Fields::open(&root, root.span, "the hosts file", &KEYS, &mut out)?;
         whole(&fields, source, &mut out)
     });
     Parsed { hosts: hosts.filter(|_| !has_errors(&out)), complaints: out }
+}
+
+/// The key that every campaign has and no hosts file.
+fn campaign_key(root: &Node) -> Option<&Entry> {
+    let entries = root.entries("the hosts file", &mut Vec::new())?;
+    entries.iter().find(|entry| entry.key.value == "campaign")
 }
 
 fn whole(fields: &Fields<'_>, source: &Source, out: &mut Vec<Complaint>) -> Option<Hosts> {

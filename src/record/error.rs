@@ -9,7 +9,7 @@ pub enum RecordError {
     Io { doing: &'static str, path: PathBuf, source: io::Error },
     #[error("{path} is no record: it has no journal.jsonl", path = path.display())]
     NotARecord { path: PathBuf },
-    #[error("{path}, line {line}: {why}; the journal was changed by hand or damaged", path = path.display())]
+    #[error("{path}, line {line}: {why}", path = path.display())]
     Damaged { path: PathBuf, line: usize, why: String },
     #[error("{path} is in use by another fieldtrial", path = path.display())]
     InUse { path: PathBuf },

@@ -5,7 +5,7 @@ use std::fs;
 use super::error::RecordError;
 use super::layout::Folder;
 use crate::evidence::fold::Evidence;
-use crate::evidence::line::decode;
+use crate::evidence::line::{LineError, decode};
 
 /// A journal as read.
 #[derive(Debug)]
@@ -35,8 +35,15 @@ pub fn read(folder: &Folder) -> Result<Read, RecordError> {
         let Some(end) = rest.iter().position(|b| *b == b'\n') else { break };
         let (line, after) = rest.split_at(end + 1);
         let damaged = |why: String| RecordError::Damaged { path: path.clone(), line: number, why };
+        let by_hand = "the journal was changed by hand or damaged";
         let text = str::from_utf8(&line[..end]).map_err(|e| e.to_string());
-        match text.and_then(|text| decode(text).map_err(|e| e.to_string())) {
+        let line_of = |text| {
+            decode(text).map_err(|e| match e {
+                LineError::Newer { .. } => e.to_string(),
+                _ => format!("{e}; {by_hand}"),
+            })
+        };
+        match text.and_then(line_of) {
             Ok(line) if line.seq == read.last_seq + 1 => {
                 read.last_seq = line.seq;
                 last_at.clone_from(&line.at);
@@ -44,7 +51,7 @@ pub fn read(folder: &Folder) -> Result<Read, RecordError> {
             }
             Ok(line) => {
                 return Err(damaged(format!(
-                    "it has number {}, {} was expected",
+                    "it has number {}, {} was expected; {by_hand}",
                     line.seq,
                     read.last_seq + 1
                 )));

@@ -64,7 +64,7 @@ impl Rule {
         let program = STANDARD.compile(text).map_err(|errors| {
             let first = errors.errors.first();
             let offset = first.map_or(0, |error| byte_offset(text, error.pos));
-            RuleError { offset, text: first.map_or_else(|| errors.to_string(), |error| error.msg.clone()) }
+            RuleError { offset, text: first.map_or_else(|| errors.to_string(), |error| plain(&error.msg)) }
         })?;
         let mut names = BTreeSet::new();
         collect_names(program.expression(), &mut Vec::new(), &mut names);
@@ -134,6 +134,18 @@ fn sentence(error: &ExecutionError) -> String {
             kinds::name(right)
         ),
         other => other.to_string(),
+    }
+}
+
+/// What the CEL parser says, without the names of its own grammar.
+fn plain(message: &str) -> String {
+    let message = message.trim_start_matches("Syntax error: ");
+    let what = message.split(" expecting ").next().unwrap_or(message);
+    let found = what.split_once("input ").map(|(_, found)| found.trim_matches('\''));
+    match found {
+        Some("<EOF>") => "expected more, found its end".into(),
+        Some(found) => format!("expected something else, found `{found}`"),
+        None => what.to_owned(),
     }
 }
 
@@ -264,6 +276,12 @@ mod tests {
         let error = Rule::parse("streams > ) 7").unwrap_err();
         assert_eq!(error.offset, 10, "{error}");
         assert_eq!(Rule::parse("  ").unwrap_err().offset, 0);
+        for (text, found) in
+            [("streams >", "found its end"), ("streams > ) 7", "found `)`"), ("a b", "found `b`")]
+        {
+            let told = Rule::parse(text).unwrap_err().to_string();
+            assert!(told.contains(found) && !told.contains("NUM_INT") && !told.contains("EOF"), "{told}");
+        }
     }
 
     #[test]

@@ -6,4 +6,4 @@ mod prove;
 
 pub use difference::Difference;
 pub use known::Known;
-pub use prove::{Verified, confirm, prove};
+pub use prove::{Verified, confirm, prove, unchanged};

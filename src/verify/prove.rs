@@ -62,18 +62,26 @@ pub fn confirm(verified: &Verified, run: &Proof) -> Result<(), Difference> {
         programs: verified.proof.programs.clone(),
     };
     equal_to("its proof", &before, run)?;
-    let evidence: Vec<String> = run
-        .programs
-        .values()
-        .zip(before.programs.values())
+    same_programs("the program changed between proof and run", &before, run)
+}
+
+/// Checks a cell's proof against the one that an earlier session of the same record accepted: what
+/// is measured later is compared with what was measured then.
+///
+/// # Errors
+/// The work, the answer, or a program differs.
+pub fn unchanged(earlier: &Proof, now: &Proof) -> Result<(), Difference> {
+    equal_to("in the earlier session", earlier, now)?;
+    same_programs("its program is another one than in the earlier session", earlier, now)
+}
+
+fn same_programs(reason: &str, then: &Proof, now: &Proof) -> Result<(), Difference> {
+    let pairs = now.programs.values().zip(then.programs.values());
+    let evidence: Vec<String> = pairs
         .filter(|(now, then)| now != then)
-        .map(|(now, then)| format!("program: its proof ran sha256 {then}, this run sha256 {now}"))
+        .map(|(now, then)| format!("program: sha256 {then} then, sha256 {now} now"))
         .collect();
-    if evidence.is_empty() {
-        Ok(())
-    } else {
-        Err(Difference { reason: "the program changed between proof and run".into(), evidence })
-    }
+    if evidence.is_empty() { Ok(()) } else { Err(Difference { reason: reason.into(), evidence }) }
 }
 
 fn equal_to(name: &str, reference: &Proof, own: &Proof) -> Result<(), Difference> {

@@ -171,6 +171,19 @@ fn what_is_not_plain_yaml_is_refused_with_its_place() {
 }
 
 #[test]
+fn the_usual_slips_of_yaml_are_told_with_what_mends_them() {
+    for (text, place, wanted) in [
+        ("a: b\n\tc: d\n", "a.yaml:2:1", "spaces"),
+        ("a: {b: c ${d} e}\n", "a.yaml:1:", "\"${name}\""),
+        ("a: b: c\n", "a.yaml:1:", "quotes"),
+    ] {
+        let (_, out) = read_text(text);
+        let shown = rendered(text, &out);
+        assert!(shown.contains(place) && shown.contains(wanted), "{text:?}: {shown}");
+    }
+}
+
+#[test]
 fn places_count_characters_and_programs_get_the_same_ones() {
     let text = "é: {ü: 1, ü: 2}\r\nb: 1\r\n";
     let (_, out) = read_text(text);

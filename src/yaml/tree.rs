@@ -90,8 +90,7 @@ impl<'a> Reader<'a> {
             }
             Some(Err(error)) => {
                 let at = error.marker().byte_offset().unwrap_or(end.end);
-                let message = format!("this is not YAML: {}", error.kind());
-                Err(Complaint::error(Span { start: at, end: at }, message))
+                Err(not_yaml(self.text, at, &error.kind().to_string()))
             }
             None => Err(Complaint::error(end, "this is not YAML: the text ends too early")),
         }
@@ -231,6 +230,40 @@ impl<'a> Reader<'a> {
         let line = rest.split('\n').next().unwrap_or(rest).trim_end().len();
         Span { start: span.start, end: span.start + line }
     }
+}
+
+/// What the parser says, at the place that is to be mended, with what usually mends it.
+fn not_yaml(text: &str, at: usize, why: &str) -> Complaint {
+    let complaint = |start, message: String| Complaint::error(Span { start, end: start }, message);
+    if why.contains("tab")
+        && let Some(tab) = indented_by_tab(text)
+    {
+        return complaint(tab, "this is not YAML: a tab indents this line".into())
+            .help("indent by spaces, as YAML demands");
+    }
+    let from = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |line_feed| line_feed + 1);
+    let line = text.get(from..).and_then(|rest| rest.lines().next()).unwrap_or("");
+    let found = complaint(at, format!("this is not YAML: {why}"));
+    if line.contains("${") && line.contains(['{', '[']) {
+        found.help("within {…} or […] write \"${name}\" with its quotes")
+    } else if why.contains("mapping values") {
+        found.help("put quotes around a text that holds `: `; a new key starts on a line of its own")
+    } else {
+        found
+    }
+}
+
+/// The first tab that stands where a line is indented.
+fn indented_by_tab(text: &str) -> Option<usize> {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
+        if let Some(tab) = line[..indent].find('\t') {
+            return Some(start + tab);
+        }
+        start += line.len();
+    }
+    None
 }
 
 /// The tree as a reader of plain YAML 1.2 would see it, to be held against a schema.

@@ -8,6 +8,7 @@ mod faults;
 mod house;
 mod lab;
 mod lab_holds;
+mod listeners;
 mod mistakes;
 mod over_ssh;
 mod process;

@@ -138,3 +138,75 @@ fn check_answers_as_json_with_every_complaint() {
         answer["complaints"].as_array().unwrap().iter().filter_map(|c| c["line"].as_u64()).collect();
     assert!(lines.contains(&4) && lines.contains(&9), "{answer}");
 }
+
+#[test]
+fn rules_over_facts_that_leave_no_cell_are_nothing_measured() {
+    let desk =
+        Desk::new(&(COMMANDS.to_owned() + "exclude: [{when: hosts.here.cpu_count > 0, because: any}]\n"));
+    assert_eq!(code(&desk.fieldtrial(&["check", "c.yaml"])), 0, "files alone cannot tell");
+    let output = desk.fieldtrial(&["run", "c.yaml"]);
+    assert_eq!(code(&output), 8, "0 cells are no success: {}", told(&output));
+    let rejected = csv_rows(&desk.record("reports").join("rejected.csv"));
+    assert_eq!(rejected.iter().filter(|row| row["fate"] == "excluded").count(), 2, "{rejected:?}");
+}
+
+#[test]
+fn a_record_whose_campaign_was_edited_is_not_gone_on_with() {
+    let desk = Desk::new(COMMANDS);
+    assert_eq!(code(&desk.fieldtrial(&["run", "c.yaml"])), 0);
+    let record = desk.record("reports");
+    let own = record.join("campaign.yaml");
+    std::fs::write(&own, COMMANDS.replace("echo same", "true; echo same")).unwrap();
+    let output = desk.fieldtrial(&["rerun", record.to_str().unwrap(), "--cell", "/other"]);
+    assert_eq!(code(&output), 2, "{}", told(&output));
+    assert!(stderr(&output).contains("was changed after"), "{}", told(&output));
+    std::fs::write(&own, COMMANDS).unwrap();
+    let output = desk.fieldtrial(&["rerun", record.to_str().unwrap(), "--cell", "/other"]);
+    assert_eq!(code(&output), 0, "the original goes on: {}", told(&output));
+}
+
+#[test]
+fn a_program_that_was_replaced_is_not_measured_into_an_old_record() {
+    use std::os::unix::fs::PermissionsExt;
+    let desk = Desk::new("");
+    let program = desk.path().join("work.sh");
+    let replace = |text: &str| {
+        std::fs::write(&program, format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let run = format!("run: ['{}', '${{text}}']", program.display());
+    desk.write("c.yaml", &COMMANDS.replace("run: [sh, -c, 'echo same', '${text}']", &run));
+    replace("echo same");
+    let output = desk.fieldtrial(&["run", "c.yaml"]);
+    assert_eq!(code(&output), 0, "{}", told(&output));
+    let record = desk.record("reports");
+    replace("true; echo same");
+    let output = desk.fieldtrial(&["rerun", record.to_str().unwrap(), "--cell", "/other"]);
+    assert_eq!(code(&output), 8, "{}", told(&output));
+    assert!(stderr(&output).contains("another one than in the earlier session"), "{}", told(&output));
+    assert_eq!(csv_rows(&record.join("runs.csv")).len(), 4, "nothing was added");
+}
+
+#[test]
+fn a_hosts_file_given_by_hand_and_an_alias_that_is_an_option_are_told_as_such() {
+    let desk = Desk::new(COMMANDS);
+    let output = desk.fieldtrial(&["check", "c.yaml", "--hosts", "nope.yaml"]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("there is no hosts file nope.yaml"), "{}", told(&output));
+    let output = desk.fieldtrial(&["hosts", "discover", "--", "-oProxyCommand=id"]);
+    assert_eq!(code(&output), 2, "{}", told(&output));
+}
+
+#[test]
+fn an_expected_outcome_of_a_cell_that_is_not_there_is_an_error() {
+    refused(&(COMMANDS.to_owned() + "expect: {refused: ['*othr']}\n"), &["*othr", "c.yaml:10:", "/other"]);
+}
+
+#[test]
+fn a_campaign_given_as_hosts_file_is_known_as_what_it_is() {
+    let desk = Desk::new(COMMANDS);
+    let output = desk.fieldtrial(&["hosts", "check", "c.yaml"]);
+    assert_eq!(code(&output), 2, "{}", told(&output));
+    assert!(stderr(&output).contains("this is a campaign"), "{}", told(&output));
+    assert_eq!(stderr(&output).matches("error:").count(), 1, "one word is enough: {}", told(&output));
+}

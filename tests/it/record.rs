@@ -167,8 +167,8 @@ fn a_full_disk_is_told_and_what_was_measured_is_kept() {
     }
     let desk = Desk::new(&COMMANDS.replace("count: 2", "count: 400"));
     let script = format!(
-        "mkdir small && mount -t tmpfs -o size=400k tmpfs small && {} run c.yaml --reports small; code=$?; \
-         cp -r small kept; exit $code",
+        "mount -t tmpfs tmpfs /run && mkdir small && mount -t tmpfs -o size=400k tmpfs small && \
+         {} run c.yaml --reports small; code=$?; cp -r small kept; exit $code",
         env!("CARGO_BIN_EXE_fieldtrial")
     );
     let mut command = std::process::Command::new("unshare");

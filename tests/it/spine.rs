@@ -280,6 +280,28 @@ fn a_run_that_answers_otherwise_than_its_proof_is_rejected_however_fast() {
 }
 
 #[test]
+fn nothing_is_added_to_a_record_when_the_work_is_no_longer_the_same() {
+    let plan = plan(TWO_ARMS);
+    let mut lab = StandIn::new(|_, spec, _| Ok(report(spec, &words(spec)[0], "same")));
+    let mut evidence = Evidence::default();
+    session(&plan, &mut lab, &mut evidence, Asked::Rest, Stop::No);
+    let measured = evidence.runs.len();
+    for (program, answer, said) in [("rebuilt", "same", "another one"), ("", "new", "another answer")] {
+        let mut lab = StandIn::new(|_, spec, _| {
+            let own = words(spec)[0].clone();
+            Ok(report(spec, if program.is_empty() { &own } else { program }, answer))
+        });
+        let ended = session(&plan, &mut lab, &mut evidence, Asked::Again(1), Stop::No);
+        assert!(matches!(&ended, Ended::Changed(why) if why.contains(said)), "{ended:?}");
+        assert_eq!(evidence.runs.len(), measured, "no run was made");
+        assert!(evidence.complete, "the trial itself is as complete as before");
+    }
+    let mut lab = StandIn::new(|_, spec, _| Ok(report(spec, &words(spec)[0], "same")));
+    assert_eq!(session(&plan, &mut lab, &mut evidence, Asked::Again(1), Stop::No), Ended::Complete);
+    assert_eq!(evidence.runs.len(), measured + 2, "as it was, it is measured again");
+}
+
+#[test]
 fn a_lost_host_leaves_an_interrupted_run_and_resume_runs_exactly_the_rest() {
     // Case U01: started is not finished.
     let plan = plan(TWO_ARMS);

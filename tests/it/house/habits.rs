@@ -49,6 +49,25 @@ pub fn impurities(path: &str, text: &str) -> Vec<String> {
     found
 }
 
+/// Complaints about a file of a room that speaks, where it speaks by a macro that ends the program
+/// once nobody listens: a run must outlive `| head -1`, and an agent its workstation.
+pub fn shouts(path: &str, text: &str) -> Vec<String> {
+    let speaking = ["src/cli/", "src/agent/", "src/tool/", "src/remote/"];
+    if !speaking.iter().any(|room| path.starts_with(room)) {
+        return Vec::new();
+    }
+    let prints = paths(text).into_iter().filter(|used| used.is_macro);
+    prints
+        .filter_map(|used| {
+            let name = used.segments.last().filter(|name| PRINTING.contains(&name.as_str()))?;
+            let line = used.line;
+            Some(format!(
+                "{path}:{line}: {name}! panics once nobody listens; write and decide what a failure is"
+            ))
+        })
+        .collect()
+}
+
 /// Complaints about a source file of any room, or of the tests.
 pub fn complaints(path: &str, text: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -150,6 +169,15 @@ fn a_pure_room_may_not_reach_for_the_world() {
     let allowed = "// unsafe std::fs\nuse std::fmt; const S: &str = \"Instant::now\"; fn f(at: Instant) { a.now() }\
                    const P: &str = env!(\"X\"); let unsafe_rows = write!(f, \"\"); #![forbid(unsafe_code)]";
     assert_eq!(impurities("src/a/x.rs", allowed), Vec::<String>::new());
+}
+
+#[test]
+fn a_room_that_speaks_may_not_die_of_a_closed_pipe() {
+    for text in ["println!(\"x\");", "std::eprintln!();", "anstream::eprint!(\"x\");"] {
+        assert_eq!(shouts("src/cli/x.rs", text).len(), 1, "{text}");
+    }
+    assert_eq!(shouts("src/cli/x.rs", "writeln!(out, \"println!\");"), Vec::<String>::new());
+    assert_eq!(shouts("src/nic/x.rs", "println!(\"skipped\");"), Vec::<String>::new());
 }
 
 #[test]

@@ -50,6 +50,7 @@ fn the_floor_plan_the_declarations_and_the_disk_name_the_same_rooms() {
 fn every_source_file_is_short_opens_with_its_sentence_and_is_finished() {
     let sources = sources_of("src/").into_iter().chain(sources_of("tests/"));
     hold(sources.flat_map(|file| habits::complaints(&file.path, &file.text)).collect());
+    hold(sources_of("src/").iter().flat_map(|file| habits::shouts(&file.path, &file.text)).collect());
 }
 
 #[test]
