@@ -24,7 +24,7 @@ use std::panic::{self, AssertUnwindSafe};
 use clap::Parser;
 
 use args::{Arguments, Command};
-use failure::Outcome;
+use failure::{Failure, Outcome};
 
 const OURS: &str = "fieldtrial itself is at fault; the lines above say where\n\
     a record that was being written is whole up to its last line, and `fieldtrial resume RECORD` goes on with it\n\
