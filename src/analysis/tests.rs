@@ -250,7 +250,7 @@ fn arms_are_pooled_first_and_only_those_that_pass_are_judged_per_cell() {
     assert!(same.sentence.starts_with("Anchor, outside the family: "), "{}", same.sentence);
     let bad = of("bad");
     assert_eq!((bad.verdict, bad.points, bad.points_missing.len()), (Verdict::NotComparable, 0, 2));
-    assert!(bad.sentence.contains("refused by the proof: another answer"), "{}", bad.sentence);
+    assert!(bad.sentence.contains("it was refused: another answer"), "{}", bad.sentence);
     for effect in findings.effects.iter().filter(|e| e.arm == "new") {
         assert_eq!(effect.verdict, Verdict::Better, "{}", effect.sentence);
     }
@@ -294,8 +294,8 @@ fn both_sums_hold_and_say_so_and_a_run_that_never_began_breaks_the_second() {
     record.evidence.opening.as_mut().unwrap().planned_cells += 1;
     let findings = judge(&record.evidence);
     assert!(!findings.sums.cells_hold && !findings.sums.runs_hold);
-    assert!(findings.sums.words[0].ends_with("1 undecided when the record ended"), "{:?}", findings.sums);
-    assert!(findings.sums.words[1].ends_with("does not hold, 1 never began"), "{:?}", findings.sums);
+    assert!(findings.sums.words[0].ends_with("1 cell was never decided"), "{:?}", findings.sums);
+    assert!(findings.sums.words[1].ends_with("does not hold, 1 run never began"), "{:?}", findings.sums);
     assert!(findings.cautions.iter().any(|c| c.contains("sums do not hold")));
 }
 
