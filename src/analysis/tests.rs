@@ -416,3 +416,14 @@ fn the_schema_names_every_part() {
         assert!(schema["properties"].get(key).is_some(), "{key} is missing");
     }
 }
+
+#[test]
+fn cells_stand_in_the_order_of_the_campaign_and_not_of_their_decisions() {
+    let mut record = Record::open(&[("new", ArmKind::Treatment)], 1);
+    record.cell(&[("size", "8")], "new", Fate::Excluded, Some(("rule", "too large", "size > 4")));
+    record.cell(&[("size", "8")], "old", Fate::Live, None);
+    record.cell(&[("size", "1")], "new", Fate::Live, None);
+    record.cell(&[("size", "1")], "old", Fate::Live, None);
+    let cells: Vec<String> = judge(&record.evidence).cells.into_iter().map(|c| c.cell.0).collect();
+    assert_eq!(cells, ["size=1/old", "size=1/new", "size=8/old", "size=8/new"]);
+}

@@ -69,17 +69,18 @@ pub fn moment(at: &str) -> String {
     }
 }
 
-/// Text of a program with its control characters made visible, so that no escape sequence acts on a
+/// Text of a program with its control characters written out (`\x1b`), so that no escape sequence acts on a
 /// reader's screen; line ends and tabs stay.
 pub fn visible(text: &str) -> String {
-    let shown = |c: char| match u32::from(c) {
-        9 | 10 => c,
-        code @ 0..32 => char::from_u32(0x2400 + code).unwrap_or('\u{fffd}'),
-        127 => '\u{2421}',
-        128..160 => '\u{fffd}',
-        _ => c,
-    };
-    text.chars().map(shown).collect()
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => shown.push(c),
+            c if c.is_control() => shown.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c => shown.push(c),
+        }
+    }
+    shown
 }
 
 /// `1 run`, `2 runs`; for words whose plural is an s more.
@@ -163,7 +164,7 @@ mod tests {
 
     #[test]
     fn what_a_program_wrote_cannot_act_on_a_screen() {
-        assert_eq!(visible("a\tb\n\u{1b}[31mred\u{9b}m\u{7f}"), "a\tb\n␛[31mred\u{fffd}m␡");
+        assert_eq!(visible("a\tb\n\u{1b}[31mred\u{9b}m\u{7f}"), "a\tb\n\\x1b[31mred\\x9bm\\x7f");
         assert_eq!(moment("2026-11-30T19:58:08.777Z"), "2026-11-30 19:58:08 UTC");
         assert_eq!(moment("yesterday"), "yesterday");
     }

@@ -43,9 +43,10 @@ pub fn page(evidence: &Evidence, findings: &Findings) -> Result<String, PageErro
 /// A cell's id in pieces that stay together, so that a narrow column breaks it after its commas and
 /// slashes and not inside of a word; a piece too long for any column may break anywhere.
 fn parts(id: &str, _: Kwargs, _: &State) -> Value {
-    const LONGEST: usize = 32;
+    // As wide as the first column of a table on a phone.
+    const LONGEST: usize = 18;
     let mut html = Vec::new();
-    for piece in id.split_inclusive([',', '/', '#']) {
+    for piece in id.split_inclusive([',', '/']) {
         let class = if piece.chars().count() > LONGEST { "long" } else { "part" };
         html.extend_from_slice(format!("<span class=\"{class}\">").as_bytes());
         // Memory takes every write.

@@ -162,8 +162,8 @@ fn what_programs_wrote_is_shown_and_cannot_act() {
     record.block(3, None, &[&new]);
     record.run(note);
     let html = page(&record.evidence, &judge(&record.evidence)).expect("page");
-    assert!(html.contains("<pre>run on h1: ␛[31mpanic\n</pre>"), "the detail stands below the reason");
-    assert!(html.contains("standard output, its first 11 of 5000 bytes") && html.contains("half of it␇"));
+    assert!(html.contains("<pre>run on h1: \\x1b[31mpanic\n</pre>"), "the detail stands below the reason");
+    assert!(html.contains("standard output, its first 11 of 5000 bytes") && html.contains("half of it\\x07"));
     assert!(!html.contains('\u{1b}') && !html.contains('\u{7}'));
 }
 
@@ -255,4 +255,20 @@ fn the_table_fits_its_width_and_ends_with_the_sums() {
     assert!(tail[1].starts_with("64 runs of live cells ="), "{text}");
     assert_eq!(tail[0], "2 attempts were added by resume or rerun, and are counted beside these sums");
     assert!(!text.contains('\u{1b}'), "no escape sequences");
+}
+
+#[test]
+fn a_long_id_is_broken_and_leaves_the_numbers_whole() {
+    let level = "a-level-that-is-longer-than-the-column";
+    let mut record = Record::open(&[("new", ArmKind::Treatment)], 2);
+    let old = record.cell(&[("size", level)], "old", Fate::Live, None);
+    let new = record.cell(&[("size", level)], "new", Fate::Live, None);
+    for block in [1, 2] {
+        record.block(block, None, &[&old, &new]);
+        record.measured(&old, block, 1.0);
+        record.measured(&new, block, 1.0 + f64::from(block) / 4.0);
+    }
+    let text = table(&judge(&record.evidence), 80);
+    assert!(text.contains("│   -column/new ") && text.contains("1.3693 [1.2500–1.5000]"), "{text}");
+    assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
 }
