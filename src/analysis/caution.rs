@@ -20,7 +20,7 @@ pub fn list(pairing: &Pairing, findings: &Findings) -> Vec<String> {
     }
     if !findings.complete {
         found.push(
-            "The record is not complete: its session ended before all planned runs were decided.".to_owned(),
+            "The record is not complete: the trial ended before all planned runs were decided.".to_owned(),
         );
     }
     completion(findings, &mut found);
@@ -30,8 +30,10 @@ pub fn list(pairing: &Pairing, findings: &Findings) -> Vec<String> {
     family(findings, &mut found);
     let left_behind: u32 =
         evidence.runs.iter().flat_map(|r| &r.note.roles).map(|role| role.report.left_behind).sum();
-    if left_behind > 0 {
-        found.push(format!("{left_behind} processes outlived the program that started them and were killed; they may have run beside a later measurement's start."));
+    match left_behind {
+        0 => {}
+        1 => found.push("1 process outlived the program that started it and was killed; it may have run beside a later measurement's start.".to_owned()),
+        n => found.push(format!("{n} processes outlived the program that started them and were killed; they may have run beside a later measurement's start.")),
     }
     found
 }
@@ -41,8 +43,9 @@ fn completion(findings: &Findings, found: &mut Vec<String>) {
     let all: u64 = findings.sums.by_outcome.values().sum();
     let missing = all - of("measured");
     if missing > 0 {
+        let were = if missing == 1 { "was" } else { "were" };
         found.push(format!(
-            "{missing} of {all} runs were not measured ({} rejected, {} timed out, {} failed, {} interrupted); medians are of the measured runs only, and runs do not go missing at random.",
+            "{missing} of {all} runs {were} not measured ({} rejected, {} timed out, {} failed, {} interrupted); medians are of the measured runs only, and runs do not go missing at random.",
             of("rejected"),
             of("timed_out"),
             of("failed"),
@@ -62,7 +65,8 @@ fn left_out(findings: &Findings, found: &mut Vec<String>) {
                 answer.response
             ));
         }
-        if !answer.points_missing.is_empty() {
+        // Where nothing could be compared, the answer itself says so.
+        if answer.points > 0 && !answer.points_missing.is_empty() {
             found.push(format!(
                 "{} was compared at {} of {} grid points: {}.",
                 answer.arm,
@@ -131,8 +135,9 @@ fn family(findings: &Findings, found: &mut Vec<String>) {
     }
     let fewest = findings.answers.iter().filter(|a| !a.exploratory && a.points > 0).map(|a| a.n).min();
     if let Some(n) = fewest.filter(|n| *n < super::signed_rank::FEWEST_PAIRS as u64) {
+        let pairs = if n == 1 { "pair" } else { "pairs" };
         found.push(format!(
-            "The smallest estimate rests on {n} block pairs; below {} there is a range and no verdict.",
+            "The smallest estimate rests on {n} block {pairs}; below {} there is a range and no verdict.",
             super::signed_rank::FEWEST_PAIRS
         ));
     }

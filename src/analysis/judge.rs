@@ -39,7 +39,7 @@ pub fn judge(evidence: &Evidence) -> Findings {
     bench.judge(responses, &arms, family.comparisons);
     let Verdicts { answers, effects, reruns } = bench.found;
     let cells =
-        evidence.cells.values().map(|c| summary::summarise(&pairing, c, responses, &blocks)).collect();
+        in_grid_order(evidence).map(|c| summary::summarise(&pairing, c, responses, &blocks)).collect();
     let mut findings = Findings {
         version: VERSION,
         record: opening.map_or(String::new(), |o| o.record.clone()),
@@ -71,6 +71,23 @@ pub fn losses(findings: &Findings) -> Vec<Loss> {
         Some(Loss { cell, reason: e.sentence.clone(), evidence: verdict::numbers(e).unwrap_or_default() })
     })
     .collect()
+}
+
+/// Cells as the campaign declares them: level by level, at each grid point arm by arm. The journal
+/// has them in the order they were decided, which puts those turned down first.
+fn in_grid_order(evidence: &Evidence) -> impl Iterator<Item = &CellNote> {
+    let opening = evidence.opening.as_ref();
+    let place = |cell: &&CellNote| {
+        let levels = opening.into_iter().flat_map(|o| &o.variables).map(|(name, levels)| {
+            let level = cell.levels.get(name);
+            level.and_then(|level| levels.iter().position(|l| l == level)).unwrap_or(levels.len())
+        });
+        let arm = opening.and_then(|o| o.arms.iter().position(|a| a.kind == cell.kind && a.name == cell.arm));
+        (levels.collect::<Vec<_>>(), arm.unwrap_or(usize::MAX))
+    };
+    let mut cells: Vec<&CellNote> = evidence.cells.values().collect();
+    cells.sort_by_cached_key(place);
+    cells.into_iter()
 }
 
 #[derive(Default)]
@@ -118,7 +135,7 @@ fn points(evidence: &Evidence, arm: &ArmNote) -> Vec<Point> {
         .filter(|c| c.kind == ArmKind::Control)
         .map(|c| (sorted(&c.levels), c))
         .collect();
-    let own = evidence.cells.values().filter(|c| c.kind != ArmKind::Control && c.arm == arm.name);
+    let own = in_grid_order(evidence).filter(|c| c.kind != ArmKind::Control && c.arm == arm.name);
     own.filter(|c| c.fate != Fate::Excluded)
         .filter_map(|c| {
             let control = *controls.get(&sorted(&c.levels))?;
@@ -139,10 +156,8 @@ fn sorted(levels: &IndexMap<String, String>) -> Vec<(&String, &String)> {
 }
 
 fn refusal(cell: &CellNote, who: &str) -> Option<String> {
-    (cell.fate == Fate::Refused).then(|| {
-        let stage = cell.stage.as_ref().map_or(String::new(), |s| format!(" by the {s}"));
-        format!("{who} was refused{stage}: {}", cell.reason.as_deref().unwrap_or("no reason was recorded"))
-    })
+    (cell.fate == Fate::Refused)
+        .then(|| format!("{who} was refused: {}", cell.reason.as_deref().unwrap_or("no reason was recorded")))
 }
 
 /// A pooled effect with what it was made from.

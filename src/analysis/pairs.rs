@@ -109,7 +109,9 @@ pub fn value(cell: &CellId, run: Option<&RunRow>, response: &str) -> Result<f64,
     let Some(run) = run else { return Err(format!("{cell} was not run")) };
     let note = &run.note;
     if note.outcome != RunOutcome::Measured {
-        let why = note.reason.as_ref().map_or(String::new(), |r| format!(" ({r})"));
+        // Below its first line a reason has the difference itself, which the run's own row shows.
+        let reason = note.reason.as_deref().and_then(|r| r.lines().next());
+        let why = reason.map_or(String::new(), |r| format!(" ({r})"));
         return Err(format!("{cell} {}{why}", said(note.outcome)));
     }
     match note.values.get(response) {

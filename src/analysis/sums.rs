@@ -1,5 +1,6 @@
 //! The two sums of the glossary, checked against the blocks' own orders.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::findings::SumsFinding;
@@ -14,6 +15,7 @@ pub fn count(evidence: &Evidence) -> SumsFinding {
     let is_live = |cell: &CellId| evidence.cells.get(cell).is_some_and(|c| c.fate == Fate::Live);
     let planned = evidence.blocks.values().filter(|b| b.rerun_of.is_none());
     let due: BTreeSet<(u32, &CellId)> = planned
+        .clone()
         .flat_map(|b| b.order.iter().map(|cell| (b.block, cell)))
         .filter(|(_, cell)| is_live(cell))
         .collect();
@@ -28,9 +30,23 @@ pub fn count(evidence: &Evidence) -> SumsFinding {
     let cells = sums.excluded + sums.refused + sums.live;
     let cells_hold = cells == sums.planned_cells;
     let runs_hold = begun == due && counted == due.len() as u64;
+    let waiting = match &evidence.opening {
+        Some(opening) if !evidence.complete => {
+            u64::from(opening.blocks).saturating_sub(planned.count() as u64)
+        }
+        _ => 0,
+    };
+    let missing = due.difference(&begun).count() as u64;
     let words = vec![
-        cells_in_words(&sums, cells),
-        runs_in_words(due.len(), &by_outcome, due.difference(&begun).count(), begun.difference(&due).count()),
+        cells_in_words(&sums, cells, evidence.complete),
+        runs_in_words(
+            due.len(),
+            &by_outcome,
+            missing,
+            begun.difference(&due).count() as u64,
+            waiting,
+            evidence.complete,
+        ),
     ];
     SumsFinding {
         planned_cells: sums.planned_cells,
@@ -46,30 +62,53 @@ pub fn count(evidence: &Evidence) -> SumsFinding {
     }
 }
 
-fn cells_in_words(sums: &crate::evidence::fold::Sums, cells: u64) -> String {
+fn cells_in_words(sums: &crate::evidence::fold::Sums, cells: u64, complete: bool) -> String {
     let planned = sums.planned_cells;
+    let name = if planned == 1 { "planned cell" } else { "planned cells" };
     let parts = format!("{} excluded + {} refused + {} live", sums.excluded, sums.refused, sums.live);
     match cells.cmp(&planned) {
-        std::cmp::Ordering::Equal => format!("{planned} planned cells = {parts}: holds"),
-        std::cmp::Ordering::Less => {
-            let short = planned - cells;
-            format!(
-                "{planned} planned cells ≠ {parts}: does not hold, {short} undecided when the record ended"
-            )
+        Ordering::Equal => format!("{planned} {name} = {parts}: holds"),
+        Ordering::Greater => format!("{planned} {name} ≠ {parts}: does not hold"),
+        Ordering::Less => {
+            let open = match (planned - cells, complete) {
+                (1, false) => "does not hold yet, 1 cell is not decided".to_owned(),
+                (n, false) => format!("does not hold yet, {n} cells are not decided"),
+                (1, true) => "does not hold, 1 cell was never decided".to_owned(),
+                (n, true) => format!("does not hold, {n} cells were never decided"),
+            };
+            format!("{planned} {name} ≠ {parts}: {open}")
         }
-        std::cmp::Ordering::Greater => format!("{planned} planned cells ≠ {parts}: does not hold"),
     }
 }
 
-fn runs_in_words(due: usize, by_outcome: &BTreeMap<String, u64>, missing: usize, beyond: usize) -> String {
+/// `missing` runs of begun blocks never began, `beyond` are in no block's order, and `waiting`
+/// blocks have not begun.
+fn runs_in_words(
+    due: usize,
+    by_outcome: &BTreeMap<String, u64>,
+    missing: u64,
+    beyond: u64,
+    waiting: u64,
+    complete: bool,
+) -> String {
     let part = |o: &RunOutcome| {
         let name = o.name();
         format!("{} {}", by_outcome.get(name).copied().unwrap_or(0), name.replace('_', " "))
     };
     let parts = RunOutcome::ALL.iter().map(part).collect::<Vec<_>>().join(" + ");
-    match (missing, beyond) {
-        (0, 0) => format!("{due} runs of live cells = {parts}: holds"),
-        (_, 0) => format!("{due} runs of live cells ≠ {parts}: does not hold, {missing} never began"),
-        _ => format!("{due} runs of live cells ≠ {parts}: does not hold, {beyond} are in no block's order"),
+    let name = if due == 1 { "run of live cells" } else { "runs of live cells" };
+    let sum = match (missing, beyond) {
+        (0, 0) => format!("{due} {name} = {parts}: holds"),
+        (1, 0) if !complete => format!("{due} {name} ≠ {parts}: does not hold yet, 1 run has not begun"),
+        (n, 0) if !complete => format!("{due} {name} ≠ {parts}: does not hold yet, {n} runs have not begun"),
+        (1, 0) => format!("{due} {name} ≠ {parts}: does not hold, 1 run never began"),
+        (n, 0) => format!("{due} {name} ≠ {parts}: does not hold, {n} runs never began"),
+        (_, 1) => format!("{due} {name} ≠ {parts}: does not hold, 1 run is in no block's order"),
+        (_, n) => format!("{due} {name} ≠ {parts}: does not hold, {n} runs are in no block's order"),
+    };
+    match waiting {
+        0 => sum,
+        1 => format!("{sum}; 1 planned block has not begun"),
+        n => format!("{sum}; {n} planned blocks have not begun"),
     }
 }

@@ -250,7 +250,7 @@ fn arms_are_pooled_first_and_only_those_that_pass_are_judged_per_cell() {
     assert!(same.sentence.starts_with("Anchor, outside the family: "), "{}", same.sentence);
     let bad = of("bad");
     assert_eq!((bad.verdict, bad.points, bad.points_missing.len()), (Verdict::NotComparable, 0, 2));
-    assert!(bad.sentence.contains("refused by the proof: another answer"), "{}", bad.sentence);
+    assert!(bad.sentence.contains("it was refused: another answer"), "{}", bad.sentence);
     for effect in findings.effects.iter().filter(|e| e.arm == "new") {
         assert_eq!(effect.verdict, Verdict::Better, "{}", effect.sentence);
     }
@@ -294,8 +294,8 @@ fn both_sums_hold_and_say_so_and_a_run_that_never_began_breaks_the_second() {
     record.evidence.opening.as_mut().unwrap().planned_cells += 1;
     let findings = judge(&record.evidence);
     assert!(!findings.sums.cells_hold && !findings.sums.runs_hold);
-    assert!(findings.sums.words[0].ends_with("1 undecided when the record ended"), "{:?}", findings.sums);
-    assert!(findings.sums.words[1].ends_with("does not hold, 1 never began"), "{:?}", findings.sums);
+    assert!(findings.sums.words[0].ends_with("1 cell was never decided"), "{:?}", findings.sums);
+    assert!(findings.sums.words[1].ends_with("does not hold, 1 run never began"), "{:?}", findings.sums);
     assert!(findings.cautions.iter().any(|c| c.contains("sums do not hold")));
 }
 
@@ -415,4 +415,15 @@ fn the_schema_names_every_part() {
     for key in ["answers", "effects", "effects_with_reruns", "sums", "cells", "family", "method"] {
         assert!(schema["properties"].get(key).is_some(), "{key} is missing");
     }
+}
+
+#[test]
+fn cells_stand_in_the_order_of_the_campaign_and_not_of_their_decisions() {
+    let mut record = Record::open(&[("new", ArmKind::Treatment)], 1);
+    record.cell(&[("size", "8")], "new", Fate::Excluded, Some(("rule", "too large", "size > 4")));
+    record.cell(&[("size", "8")], "old", Fate::Live, None);
+    record.cell(&[("size", "1")], "new", Fate::Live, None);
+    record.cell(&[("size", "1")], "old", Fate::Live, None);
+    let cells: Vec<String> = judge(&record.evidence).cells.into_iter().map(|c| c.cell.0).collect();
+    assert_eq!(cells, ["size=1/old", "size=1/new", "size=8/old", "size=8/new"]);
 }

@@ -35,11 +35,19 @@ pub fn decide(measured: Measured, circumstances: &Circumstances) -> Effect {
         None => weigh(&mut effect, circumstances),
     };
     effect.sentence = match (effect.exploratory, effect.kind) {
-        (true, _) => format!("Exploratory: {said}"),
-        (false, ArmKind::Anchor) => format!("Anchor, outside the family: {said}"),
+        (true, _) => format!("Exploratory: {}", inside(said)),
+        (false, ArmKind::Anchor) => format!("Anchor, outside the family: {}", inside(said)),
         _ => said,
     };
     effect
+}
+
+/// A sentence after a colon: only our own first word loses its capital, never the name of an arm.
+fn inside(said: String) -> String {
+    match said.strip_prefix("No verdict") {
+        Some(rest) => format!("no verdict{rest}"),
+        None => said,
+    }
 }
 
 fn weigh(effect: &mut Effect, circumstances: &Circumstances) -> String {
@@ -84,7 +92,8 @@ fn no_verdict(effect: &Effect, circumstances: &Circumstances) -> Option<String> 
         return Some("the campaign is a pilot, which describes and does not decide".to_owned());
     }
     if effect.n < FEWEST_PAIRS as u64 {
-        return Some(format!("{} block pairs are too few, a verdict needs {FEWEST_PAIRS}", effect.n));
+        let pairs = if effect.n == 1 { "block pair is" } else { "block pairs are" };
+        return Some(format!("{} {pairs} too few, a verdict needs {FEWEST_PAIRS}", effect.n));
     }
     circumstances.gate.clone()
 }
@@ -199,6 +208,7 @@ pub fn numbers(effect: &Effect) -> Option<String> {
     let n = match (effect.n, effect.points) {
         (1, 1) => "1 block pair".to_owned(),
         (n, 1) => format!("{n} block pairs"),
+        (1, points) => format!("1 block over {points} grid points"),
         (n, points) => format!("{n} blocks over {points} grid points"),
     };
     Some(format!("ratio {ratio_shown}, {interval}, n = {n}, log scale"))

@@ -14,6 +14,7 @@ use crate::design::estimate::estimate;
 use crate::design::plan::Plan;
 use crate::evidence::event::{ArmNote, Event, Opening, Session as SessionNote, SessionKind};
 use crate::evidence::fold::Evidence;
+use crate::model::arm::ArmKind;
 use crate::model::workload::Workload;
 use crate::record::{Folder, Writer};
 
@@ -105,10 +106,12 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
             .map(|arm| ArmNote {
                 kind: arm.kind,
                 name: arm.name.clone(),
+                // The control has no changes; its settings are what the others change.
                 changes: arm
-                    .changes
+                    .settings
                     .iter()
-                    .filter_map(|name| Some((name.clone(), text(arm.settings.get(name)?))))
+                    .filter(|(name, _)| arm.kind == ArmKind::Control || arm.changes.contains(name))
+                    .map(|(name, level)| (name.clone(), text(level)))
                     .collect::<IndexMap<_, _>>(),
                 because: arm.because.clone(),
             })

@@ -76,6 +76,7 @@ pub struct Opening {
 pub struct ArmNote {
     pub kind: ArmKind,
     pub name: String,
+    /// Settings that differ from the control; of the control itself, all of its settings.
     pub changes: IndexMap<String, String>,
     pub because: Option<String>,
 }

@@ -1,83 +1,44 @@
-//! Cells and runs as rows: what counted, what did not, and why.
+//! What was turned down and what every run came to, as rows.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::number::{duration, exact, quantity};
+use super::number::{Scale, exact, moment, quantity};
 use super::strip::{self, Strip};
-use super::view::{anchor, levels, word};
-use crate::analysis::findings::{CellSummary, Findings, ResponseSummary};
+use super::view::anchor;
+use crate::analysis::findings::Findings;
 use crate::analysis::judge::losses;
-use crate::analysis::verdict::confidence;
+use crate::evidence::event::{CellNote, RoleNote};
 use crate::evidence::fold::{Evidence, RunRow};
 use crate::evidence::rows::metrics;
-use crate::model::cell::CellId;
 use crate::model::job::End;
 use crate::model::outcome::{Fate, RunOutcome};
 
-/// A cell with one row per response.
+/// A configuration that was turned down, or a run that did not come to its end.
 #[derive(Debug, Serialize)]
-pub struct CellView {
-    pub anchor: String,
-    pub cell: String,
-    pub arm: String,
-    pub kind: String,
-    pub levels: String,
-    pub fate: String,
-    /// Counts by outcome, only those above zero.
-    pub outcomes: String,
-    pub responses: Vec<SummaryView>,
-}
-
-/// One response of a cell.
-#[derive(Debug, Serialize)]
-pub struct SummaryView {
-    pub response: String,
-    pub n: u64,
-    pub median: String,
-    pub median_exact: String,
-    pub interval: String,
-    pub range: String,
-    pub caution: Option<String>,
-    pub strip: Option<Strip>,
-}
-
-/// A configuration that was turned down.
-#[derive(Debug, Serialize)]
-pub struct RejectedView {
-    pub cell: String,
+pub struct TurnedDown {
+    /// Cell, or run as `CELL#BLOCK.ATTEMPT`.
+    pub what: String,
     pub anchor: String,
     pub stage: String,
     pub reason: String,
+    /// The difference or fact itself, line by line.
     pub evidence: Vec<String>,
-}
-
-/// A run that did not come to its end.
-#[derive(Debug, Serialize)]
-pub struct MisfireView {
-    pub run: String,
-    pub anchor: String,
-    pub outcome: String,
-    pub reason: String,
+    /// What had been observed by then.
     pub observed: Vec<String>,
-    pub ends: Vec<String>,
-    pub heads: Vec<(String, String)>,
+    pub roles: Vec<RoleView>,
 }
 
-/// An attempt that came later, beside what was measured first.
+/// What one role did, for a reader who wants to try it.
 #[derive(Debug, Serialize)]
-pub struct AddedView {
-    pub cell: String,
-    pub anchor: String,
-    pub block: u32,
-    pub attempt: u32,
-    pub session: usize,
-    pub outcome: String,
-    pub response: String,
-    pub value: String,
-    /// Median over the planned blocks.
-    pub first: String,
+pub struct RoleView {
+    pub role: String,
+    pub host: String,
+    pub end: String,
+    pub command: String,
+    /// Name and text of each stream that wrote something.
+    pub heads: Vec<(String, String)>,
 }
 
 /// One attempt.
@@ -99,148 +60,95 @@ pub struct RunView {
     pub strip: Option<Strip>,
 }
 
-/// Summaries of all cells, also of those that never ran.
-pub fn cells(evidence: &Evidence, findings: &Findings) -> Vec<CellView> {
-    let mut scales: BTreeMap<(String, String), (f64, f64)> = BTreeMap::new();
-    for cell in &findings.cells {
-        for r in &cell.responses {
-            if let Some((low, high)) = strip::range(r.min.into_iter().chain(r.max)) {
-                let scale = scales.entry((levels(&cell.levels), r.response.clone())).or_insert((low, high));
-                *scale = (scale.0.min(low), scale.1.max(high));
-            }
-        }
-    }
-    let mut runs: BTreeMap<&CellId, Vec<&RunRow>> = BTreeMap::new();
-    for row in evidence.planned_runs() {
-        runs.entry(&row.note.run.cell).or_default().push(row);
-    }
-    let summary = |cell: &CellSummary, r: &ResponseSummary| SummaryView {
-        response: r.response.clone(),
-        n: r.n,
-        median: r.median.map_or("none".to_owned(), |m| quantity(m, &r.unit)),
-        median_exact: r.median.map_or(String::new(), exact),
-        interval: r.interval.map_or("none".to_owned(), |i| {
-            let (low, high) = (quantity(i.low, &r.unit), quantity(i.high, &r.unit));
-            format!("{low} to {high} ({})", confidence(i.confidence))
-        }),
-        range: match (r.min, r.max) {
-            (Some(min), Some(max)) => format!("{} to {}", quantity(min, &r.unit), quantity(max, &r.unit)),
-            _ => "none".to_owned(),
-        },
-        caution: r.caution.clone(),
-        strip: cell_strip(runs.get(&cell.cell).map_or(&[], |rows| rows), cell, r, &scales),
-    };
-    findings
-        .cells
-        .iter()
-        .map(|cell| CellView {
-            anchor: anchor(&cell.cell),
-            cell: cell.cell.0.clone(),
-            arm: cell.arm.clone(),
-            kind: word(cell.kind),
-            levels: levels(&cell.levels),
-            fate: cell.fate.name().to_owned(),
-            outcomes: counts(&cell.outcomes),
-            responses: cell.responses.iter().map(|r| summary(cell, r)).collect(),
-        })
-        .collect()
-}
-
-fn cell_strip(
-    runs: &[&RunRow],
-    cell: &CellSummary,
-    response: &ResponseSummary,
-    scales: &BTreeMap<(String, String), (f64, f64)>,
-) -> Option<Strip> {
-    let scale = scales.get(&(levels(&cell.levels), response.response.clone()))?;
-    let values: Vec<(f64, String)> = runs
-        .iter()
-        .filter(|r| r.note.outcome == RunOutcome::Measured)
-        .filter_map(|r| {
-            let value = r.note.values.get(&response.response).filter(|v| v.is_finite())?;
-            Some((*value, format!("block {}: {}", r.note.run.block, quantity(*value, &response.unit))))
-        })
-        .collect();
-    let title = format!(
-        "{} of {} measured runs of {}, from {} to {} over all arms of this grid point",
-        response.response,
-        values.len(),
-        cell.cell,
-        quantity(scale.0, &response.unit),
-        quantity(scale.1, &response.unit)
-    );
-    (!values.is_empty()).then(|| strip::of_runs(title, &values, response.median, *scale))
-}
-
-/// Counts by outcome in words, without the zeros; a dash for none.
-pub fn counts(outcomes: &BTreeMap<String, u64>) -> String {
-    let of = |o: &RunOutcome| {
-        let count = outcomes.get(o.name()).copied().filter(|c| *c > 0)?;
-        Some(format!("{count} {}", o.name().replace('_', " ")))
-    };
-    let parts: Vec<String> = RunOutcome::ALL.iter().filter_map(of).collect();
-    if parts.is_empty() { "–".to_owned() } else { parts.join(", ") }
-}
-
 /// Excluded and refused cells, rejected runs and measured losses, in this order.
-pub fn rejected(evidence: &Evidence, findings: &Findings) -> Vec<RejectedView> {
+pub fn rejected(evidence: &Evidence, findings: &Findings) -> Vec<TurnedDown> {
     let units = metrics(evidence);
-    let mut found = vec![];
-    for note in evidence.cells.values().filter(|c| c.fate != Fate::Live) {
-        let stage = note.stage.as_deref().map_or(String::new(), |s| format!(" by {s}"));
-        found.push(RejectedView {
-            cell: note.cell.0.clone(),
-            anchor: anchor(&note.cell),
-            stage: format!("{}{stage}", note.fate.name()),
-            reason: note.reason.clone().unwrap_or_else(|| "no reason was recorded".to_owned()),
-            evidence: note.evidence.clone(),
-        });
-    }
-    for row in evidence.runs.iter().filter(|r| r.note.outcome == RunOutcome::Rejected) {
-        found.push(RejectedView {
-            cell: row.note.run.to_string(),
-            anchor: anchor(&row.note.run.cell),
-            stage: "rejected by acceptance".to_owned(),
-            reason: row.note.reason.clone().unwrap_or_else(|| "no reason was recorded".to_owned()),
-            evidence: observed(&units, row),
-        });
-    }
-    found.extend(losses(findings).into_iter().map(|loss| RejectedView {
+    let cells = evidence.cells.values().filter(|c| c.fate != Fate::Live).map(|note| cell(evidence, note));
+    let rejected = evidence.runs.iter().filter(|r| r.note.outcome == RunOutcome::Rejected);
+    let runs = rejected.map(|row| run(&units, row, "rejected by acceptance"));
+    let lost = losses(findings).into_iter().map(|loss| TurnedDown {
         anchor: anchor(&loss.cell),
-        cell: loss.cell.0,
-        stage: "measured loss".to_owned(),
+        what: loss.cell.0,
+        stage: "measured and lost".to_owned(),
+        // The sentence holds the numbers already.
         reason: loss.reason,
-        evidence: vec![loss.evidence],
-    }));
-    found
+        evidence: vec![],
+        observed: vec![],
+        roles: vec![],
+    });
+    cells.chain(runs).chain(lost).collect()
+}
+
+fn cell(evidence: &Evidence, note: &CellNote) -> TurnedDown {
+    let by = match note.stage.as_deref() {
+        Some("host") => " by a host".to_owned(),
+        Some("proof") => " by its proof".to_owned(),
+        Some("rule") => " by a rule".to_owned(),
+        Some(other) => format!(" by {other}"),
+        None => String::new(),
+    };
+    let proof = evidence.proofs.iter().rev().find(|p| p.cell == note.cell && !p.accepted);
+    let (reason, mut lines) = parted(note.reason.as_deref());
+    lines.extend(note.evidence.iter().filter(|line| !reason.contains(*line)).cloned());
+    TurnedDown {
+        what: note.cell.0.clone(),
+        anchor: anchor(&note.cell),
+        stage: format!("{}{by}", note.fate.name()),
+        reason,
+        evidence: lines,
+        observed: vec![],
+        roles: proof.map_or(vec![], |p| p.roles.iter().map(role).collect()),
+    }
 }
 
 /// Runs that timed out, failed or were interrupted, with what had been observed.
-pub fn misfires(evidence: &Evidence) -> Vec<MisfireView> {
+pub fn misfires(evidence: &Evidence) -> Vec<TurnedDown> {
     let units = metrics(evidence);
     let ended = |o: RunOutcome| !matches!(o, RunOutcome::Measured | RunOutcome::Rejected);
-    evidence
-        .runs
-        .iter()
-        .filter(|row| ended(row.note.outcome))
-        .map(|row| MisfireView {
-            run: row.note.run.to_string(),
-            anchor: anchor(&row.note.run.cell),
-            outcome: row.note.outcome.name().replace('_', " "),
-            reason: row.note.reason.clone().unwrap_or_else(|| "no reason was recorded".to_owned()),
-            observed: observed(&units, row),
-            ends: row.note.roles.iter().map(|r| format!("{}: {}", r.role, end(&r.report.end))).collect(),
-            heads: heads(row),
-        })
-        .collect()
+    let rows = evidence.runs.iter().filter(|row| ended(row.note.outcome));
+    rows.map(|row| run(&units, row, &row.note.outcome.name().replace('_', " "))).collect()
 }
 
-fn heads(row: &RunRow) -> Vec<(String, String)> {
-    let streams = row.note.roles.iter().flat_map(|r| {
-        [("standard output", &r.stdout_head), ("standard error", &r.stderr_head)]
-            .map(|(name, head)| (format!("{} {name}", r.role), head.clone()))
-    });
-    streams.filter(|(_, head)| !head.is_empty()).collect()
+fn run(units: &[(String, String)], row: &RunRow, stage: &str) -> TurnedDown {
+    let (reason, evidence) = parted(row.note.reason.as_deref());
+    TurnedDown {
+        what: row.note.run.to_string(),
+        anchor: anchor(&row.note.run.cell),
+        stage: stage.to_owned(),
+        reason,
+        evidence,
+        observed: observed(units, row),
+        roles: row.note.roles.iter().map(role).collect(),
+    }
+}
+
+/// A reason's first line, and the lines of detail below it.
+fn parted(reason: Option<&str>) -> (String, Vec<String>) {
+    let text = reason.unwrap_or("no reason was recorded");
+    let mut lines = text.lines().map(str::to_owned);
+    (lines.next().unwrap_or_default(), lines.collect())
+}
+
+fn role(note: &RoleNote) -> RoleView {
+    let of = |name: &str, head: &str, bytes: u64| {
+        let cut = if (head.len() as u64) < bytes {
+            format!(", its first {} of {bytes} bytes", head.len())
+        } else {
+            String::new()
+        };
+        (format!("{name}{cut}"), head.to_owned())
+    };
+    let heads = [
+        of("standard output", &note.stdout_head, note.report.stdout.bytes),
+        of("standard error", &note.stderr_head, note.report.stderr.bytes),
+    ];
+    RoleView {
+        role: note.role.clone(),
+        host: note.host.clone(),
+        end: end(&note.report.end),
+        command: note.command.clone(),
+        heads: heads.into_iter().filter(|(_, head)| !head.is_empty()).collect(),
+    }
 }
 
 fn observed(units: &[(String, String)], row: &RunRow) -> Vec<String> {
@@ -249,34 +157,6 @@ fn observed(units: &[(String, String)], row: &RunRow) -> Vec<String> {
     let absent = row.note.absent.iter().map(|(name, why)| format!("no {name}: {why}"));
     let samples = (!row.note.samples.is_empty()).then(|| format!("{} samples", row.note.samples.len()));
     values.chain(absent).chain(samples).collect()
-}
-
-/// Attempts that a rerun or resume added, each beside the median of the first measurement. Only
-/// primary responses; the raw runs have all.
-pub fn added(evidence: &Evidence, findings: &Findings) -> Vec<AddedView> {
-    let cells: BTreeMap<&CellId, &CellSummary> = findings.cells.iter().map(|c| (&c.cell, c)).collect();
-    let rows = evidence.runs.iter().filter(|row| is_added(evidence, row));
-    rows.flat_map(|row| {
-        let run = &row.note.run;
-        let responses = cells.get(&run.cell).map_or(&[][..], |c| &c.responses);
-        let primary = responses.iter().filter(|r| findings.family.responses.contains(&r.response));
-        primary.map(|r| AddedView {
-            cell: run.cell.0.clone(),
-            anchor: anchor(&run.cell),
-            block: run.block,
-            attempt: run.attempt,
-            session: row.session + 1,
-            outcome: row.note.outcome.name().replace('_', " "),
-            response: r.response.clone(),
-            value: row.note.values.get(&r.response).map_or("none".to_owned(), |v| quantity(*v, &r.unit)),
-            first: r.median.map_or("none".to_owned(), |m| format!("{} (n = {})", quantity(m, &r.unit), r.n)),
-        })
-    })
-    .collect()
-}
-
-fn is_added(evidence: &Evidence, row: &RunRow) -> bool {
-    !evidence.is_planned_block(row.note.run.block) || row.note.run.attempt > 1
 }
 
 /// How a job ended, in words.
@@ -290,36 +170,42 @@ pub fn end(end: &End) -> String {
     }
 }
 
-/// Every attempt of every run, in the order they ended.
-pub fn runs(evidence: &Evidence) -> Vec<RunView> {
+/// The unit that all runs' durations share.
+pub fn elapsed(evidence: &Evidence) -> Scale {
+    Scale::of(evidence.runs.iter().map(|r| r.note.elapsed_ns as f64 / 1e9), "s")
+}
+
+/// Every attempt of every run, in the order they ended; `scales` holds the unit of each response.
+pub fn runs(evidence: &Evidence, scales: &BTreeMap<String, Scale>, took: &Scale) -> Vec<RunView> {
     let responses = evidence.opening.as_ref().map_or(&[][..], |o| &o.responses);
     let primary = responses.iter().find(|r| r.primary).or(responses.first());
-    evidence
-        .runs
-        .iter()
-        .map(|row| {
-            let note = &row.note;
-            let value = |r: &crate::model::response::Response| match note.values.get(&r.name) {
-                Some(v) => (quantity(*v, &r.unit), exact(*v)),
-                None => ("–".to_owned(), note.absent.get(&r.name).cloned().unwrap_or_default()),
-            };
-            RunView {
-                cell: note.run.cell.0.clone(),
-                anchor: anchor(&note.run.cell),
-                block: note.run.block,
-                attempt: note.run.attempt,
-                position: note.position,
-                session: row.session + 1,
-                added: is_added(evidence, row),
-                ended_at: row.at.clone(),
-                elapsed: duration(note.elapsed_ns),
-                outcome: note.outcome.name().replace('_', " "),
-                class: note.outcome.name().to_owned(),
-                values: responses.iter().map(value).collect(),
-                strip: primary.and_then(|r| sample_strip(row, &r.name)),
-            }
-        })
-        .collect()
+    let view = |row: &RunRow| {
+        let note = &row.note;
+        let value = |r: &crate::model::response::Response| match note.values.get(&r.name) {
+            Some(v) => (scales.get(&r.name).map_or_else(|| exact(*v), |s| s.text(*v)), exact(*v)),
+            None => ("–".to_owned(), note.absent.get(&r.name).cloned().unwrap_or_default()),
+        };
+        RunView {
+            cell: note.run.cell.0.clone(),
+            anchor: anchor(&note.run.cell),
+            block: note.run.block,
+            attempt: note.run.attempt,
+            position: note.position,
+            session: row.session + 1,
+            added: !evidence.is_planned_block(note.run.block) || note.run.attempt > 1,
+            ended_at: moment(&row.at),
+            // A run that was cut off has no time of its end.
+            elapsed: match note.elapsed_ns {
+                0 => "–".to_owned(),
+                ns => took.text(ns as f64 / 1e9),
+            },
+            outcome: note.outcome.name().replace('_', " "),
+            class: note.outcome.name().to_owned(),
+            values: responses.iter().map(value).collect(),
+            strip: primary.and_then(|r| sample_strip(row, &r.name)),
+        }
+    };
+    evidence.runs.iter().map(view).collect()
 }
 
 fn sample_strip(row: &RunRow, primary: &str) -> Option<Strip> {

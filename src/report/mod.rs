@@ -1,5 +1,8 @@
 //! Findings as a page and as tables.
 
+pub mod again;
+pub mod asked;
+pub mod cells;
 pub mod ledger;
 pub mod number;
 pub mod origin;

@@ -5,13 +5,87 @@
 pub fn quantity(value: f64, unit: &str) -> String {
     let (scaled, prefix) = prefixed(value);
     let number = digits(scaled);
+    format!("{number} {}", with_prefix(prefix, unit)).trim_end().to_owned()
+}
+
+fn with_prefix(prefix: &str, unit: &str) -> String {
     let symbol = unit.len() <= 2 || unit.starts_with("bit/") || unit.starts_with("B/");
-    match (prefix, unit) {
-        ("", "") => number,
-        ("", unit) => format!("{number} {unit}"),
-        (prefix, unit) if symbol => format!("{number} {prefix}{unit}"),
-        (prefix, unit) => format!("{number} {prefix} {unit}"),
+    if prefix.is_empty() || symbol { format!("{prefix}{unit}") } else { format!("{prefix} {unit}") }
+}
+
+/// One unit, one prefix and one number of decimals for a whole column, so that the unit stands once
+/// in its heading and the digits stand below each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scale {
+    size: f64,
+    decimals: usize,
+    /// Unit with its prefix; empty where the values lie too far apart to share one.
+    pub heading: String,
+    /// The unit that each value carries itself where they cannot share one.
+    alone: Option<String>,
+}
+
+/// More decimals than this make a column harder to read than values with units of their own.
+const MOST_DECIMALS: i32 = 6;
+
+impl Scale {
+    /// For these values: the prefix of the largest, and four significant digits for the smallest.
+    pub fn of(values: impl IntoIterator<Item = f64>, unit: &str) -> Scale {
+        let values: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
+        let largest = values.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
+        let smallest = values.iter().filter(|v| **v != 0.0).fold(largest, |least, v| least.min(v.abs()));
+        if largest < 1e5 && values.iter().all(|v| v.fract() == 0.0) {
+            return Scale { size: 1.0, decimals: 0, heading: unit.to_owned(), alone: None };
+        }
+        let (scaled, prefix) = prefixed(largest);
+        let size = largest / scaled;
+        let decimals = 3 - (smallest / size).log10().floor() as i32;
+        if decimals > MOST_DECIMALS {
+            return Scale { size: 1.0, decimals: 0, heading: String::new(), alone: Some(unit.to_owned()) };
+        }
+        let heading = with_prefix(prefix, unit);
+        Scale { size, decimals: decimals.max(0) as usize, heading, alone: None }
     }
+
+    /// One value of the column.
+    pub fn text(&self, value: f64) -> String {
+        match &self.alone {
+            Some(unit) => quantity(value, unit),
+            None => format!("{:.*}", self.decimals, value / self.size),
+        }
+    }
+
+    /// One value outside of the column, with its unit.
+    pub fn with_unit(&self, value: f64) -> String {
+        format!("{} {}", self.text(value), self.heading).trim_end().to_owned()
+    }
+}
+
+/// A time of the journal to the second: `2026-11-30 10:00:05 UTC`; other text stays as it is.
+pub fn moment(at: &str) -> String {
+    match (at.get(..10), at.get(10..11), at.get(11..19)) {
+        (Some(day), Some("T"), Some(time)) if at.ends_with('Z') => format!("{day} {time} UTC"),
+        _ => at.to_owned(),
+    }
+}
+
+/// Text of a program with its control characters written out (`\x1b`), so that no escape sequence acts on a
+/// reader's screen; line ends and tabs stay.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => shown.push(c),
+            c if c.is_control() => shown.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// `1 run`, `2 runs`; for words whose plural is an s more.
+pub fn plural(count: u64, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
 /// All digits, as short as reads back to the same number.
@@ -70,5 +144,28 @@ mod tests {
         }
         assert_eq!(exact(0.1 + 0.2), "0.30000000000000004");
         assert_eq!(duration(1_500_000), "1.5 ms");
+    }
+
+    #[test]
+    fn a_column_has_one_unit_and_aligned_digits() {
+        let shown = |values: &[f64], unit: &str| {
+            let scale = Scale::of(values.iter().copied(), unit);
+            let texts: Vec<String> = values.iter().map(|v| scale.text(*v)).collect();
+            (scale.heading.clone(), texts.join(" "))
+        };
+        let of = |heading: &str, texts: &str| (heading.to_owned(), texts.to_owned());
+        assert_eq!(shown(&[1_341_000.0, 926_970.0], "frames/s"), of("M frames/s", "1.3410 0.9270"));
+        assert_eq!(shown(&[0.0331, 0.007_402_8], "s"), of("ms", "33.100 7.403"));
+        assert_eq!(shown(&[0.0, 3.0, 12.0], "frames"), of("frames", "0 3 12"));
+        assert_eq!(shown(&[5e9, 100.5], "B"), of("", "5 GB 100.5 B"), "too far apart");
+        assert_eq!(shown(&[], "s"), of("s", ""));
+        assert_eq!(shown(&[f64::NAN, 0.25], "s"), of("ms", "NaN 250.0"));
+    }
+
+    #[test]
+    fn what_a_program_wrote_cannot_act_on_a_screen() {
+        assert_eq!(visible("a\tb\n\u{1b}[31mred\u{9b}m\u{7f}"), "a\tb\n\\x1b[31mred\\x9bm\\x7f");
+        assert_eq!(moment("2026-11-30T19:58:08.777Z"), "2026-11-30 19:58:08 UTC");
+        assert_eq!(moment("yesterday"), "yesterday");
     }
 }

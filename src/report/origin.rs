@@ -100,7 +100,6 @@ fn flatten(path: &str, value: &Value, into: &mut Vec<(String, String)>) {
 
 /// Distinct commands of each cell that ran, with the command that measures the cell again.
 pub fn commands(evidence: &Evidence) -> Vec<CommandView> {
-    let record = evidence.opening.as_ref().map_or("RECORD", |o| o.record.as_str());
     let mut by_cell: BTreeMap<&CellId, Vec<RoleView>> = BTreeMap::new();
     for row in &evidence.runs {
         let found = by_cell.entry(&row.note.run.cell).or_default();
@@ -122,7 +121,7 @@ pub fn commands(evidence: &Evidence) -> Vec<CommandView> {
     let view = |cell: &CellId, roles: Vec<RoleView>| CommandView {
         cell: cell.0.clone(),
         anchor: anchor(cell),
-        rerun: format!("fieldtrial rerun {} --cell {}", quoted(record), quoted(&cell.0)),
+        rerun: format!("fieldtrial rerun . --cell {}", quoted(&cell.0)),
         roles,
     };
     let in_order = evidence.cells.keys();

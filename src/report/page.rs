@@ -1,7 +1,8 @@
 //! One self-contained page for a record.
 
-use tera::{Context, Tera};
+use tera::{Context, Kwargs, State, Tera, Value};
 
+use super::number::visible;
 use super::view::view;
 use crate::analysis::findings::Findings;
 use crate::evidence::fold::Evidence;
@@ -14,11 +15,14 @@ use crate::evidence::fold::Evidence;
 pub struct PageError(#[from] tera::Error);
 
 /// Names end in `.html` so that every value is escaped; the style sheet holds no values.
-const TEMPLATES: [(&str, &str); 6] = [
+const TEMPLATES: [(&str, &str); 9] = [
     ("page.html", include_str!("templates/page.html")),
     ("style.html", include_str!("templates/style.html")),
+    ("asked.html", include_str!("templates/asked.html")),
     ("answer.html", include_str!("templates/answer.html")),
     ("cells.html", include_str!("templates/cells.html")),
+    ("rejected.html", include_str!("templates/rejected.html")),
+    ("turned_down.html", include_str!("templates/turned_down.html")),
     ("runs.html", include_str!("templates/runs.html")),
     ("origin.html", include_str!("templates/origin.html")),
 ];
@@ -29,6 +33,25 @@ const TEMPLATES: [(&str, &str); 6] = [
 /// Only a fault in our own templates.
 pub fn page(evidence: &Evidence, findings: &Findings) -> Result<String, PageError> {
     let mut tera = Tera::new();
+    tera.register_filter("parts", parts);
     tera.add_raw_templates(TEMPLATES)?;
-    Ok(tera.render("page.html", &Context::from_serialize(&view(evidence, findings))?)?)
+    let html = tera.render("page.html", &Context::from_serialize(&view(evidence, findings))?)?;
+    // Whatever a program wrote, an escape sequence in it must not act where the page is printed.
+    Ok(visible(&html))
+}
+
+/// A cell's id in pieces that stay together, so that a narrow column breaks it after its commas and
+/// slashes and not inside of a word; a piece too long for any column may break anywhere.
+fn parts(id: &str, _: Kwargs, _: &State) -> Value {
+    // As wide as the first column of a table on a phone.
+    const LONGEST: usize = 18;
+    let mut html = Vec::new();
+    for piece in id.split_inclusive([',', '/']) {
+        let class = if piece.chars().count() > LONGEST { "long" } else { "part" };
+        html.extend_from_slice(format!("<span class=\"{class}\">").as_bytes());
+        // Memory takes every write.
+        let _ = tera::escape_html(piece, &mut html);
+        html.extend_from_slice(b"</span><wbr>");
+    }
+    Value::safe_string(&String::from_utf8_lossy(&html))
 }

@@ -4,91 +4,169 @@ use std::collections::BTreeMap;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use super::ledger::counts;
-use super::number::quantity;
-use super::view::change;
-use crate::analysis::findings::{CellSummary, Effect, Findings};
+use super::cells::{scale, unmeasured};
+use super::number::Scale;
+use super::view::added;
+use crate::analysis::findings::{CellSummary, Effect, Findings, Interval};
 use crate::analysis::verdict::{confidence, ratio};
+use crate::model::arm::ArmKind;
 use crate::model::cell::CellId;
 use crate::model::outcome::Fate;
 
 /// Narrowest width that is still laid out; a smaller one is treated as this.
 const NARROWEST: u16 = 40;
+/// What an id keeps at least before it is broken by force.
+const NARROWEST_ID: usize = 16;
 
-/// Plain text of at most `width` columns, without escape sequences: one row per cell and primary
-/// response, then the answers and the two sums. Control characters in names are shown as `�`.
+/// Plain text of at most `width` columns, without escape sequences or blanks at the ends of lines:
+/// one row per cell and primary response, then the answers and the two sums. Units stand in the
+/// heading. Control characters in names are shown as `�`.
 pub fn table(findings: &Findings, width: u16) -> String {
+    let width = width.max(NARROWEST);
+    let mut text = String::new();
+    for response in &findings.family.responses {
+        text.push_str(&of_response(findings, response, width));
+    }
+    for answer in findings.answers.iter().filter(|a| !a.exploratory) {
+        text.push_str(&wrapped(&printable(&answer.sentence), width.into()));
+    }
+    for words in &findings.sums.words {
+        text.push_str(&wrapped(words, width.into()));
+    }
+    if findings.sums.added_attempts > 0 {
+        text.push_str(&wrapped(&added(findings.sums.added_attempts), width.into()));
+    }
+    text
+}
+
+fn of_response(findings: &Findings, response: &str, width: u16) -> String {
+    if findings.cells.is_empty() {
+        return String::new();
+    }
+    let effects: BTreeMap<&CellId, &Effect> = findings
+        .effects
+        .iter()
+        .filter(|e| e.response == response)
+        .filter_map(|e| Some((e.cell.as_ref()?, e)))
+        .collect();
+    let unit = findings.cells.iter().flat_map(|c| &c.responses).find(|r| r.response == response);
+    let scale = scale(findings, response, unit.map_or("", |r| &r.unit));
+    let common = common_confidence(&effects);
+    let mut rows: Vec<[String; 5]> =
+        findings.cells.iter().map(|cell| row(cell, response, &effects, &scale, common.is_none())).collect();
+    let heading = [
+        "cell".to_owned(),
+        "n".to_owned(),
+        format!("{response}\n{}", scale.heading).trim_end().to_owned(),
+        common.map_or("ratio to control\n[interval, confidence]".to_owned(), |c| {
+            format!("ratio to control\n[interval, {c}]")
+        }),
+        "verdict".to_owned(),
+    ];
+    break_ids(&mut rows, &heading, width.into());
     let mut table = Table::new();
     table
         .load_style(presets::UTF8_BORDERS_ONLY)
         .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(width.max(NARROWEST))
-        .set_header(["cell", "n", "median", "ratio to control [interval]", "verdict"]);
-    let effects: BTreeMap<(&CellId, &str), &Effect> =
-        findings.effects.iter().filter_map(|e| Some(((e.cell.as_ref()?, e.response.as_str()), e))).collect();
-    for cell in &findings.cells {
-        for row in rows(findings, cell, &effects) {
-            table.add_row(row);
-        }
-    }
+        .set_width(width)
+        .set_header(heading);
+    table.add_rows(rows);
     for column in [1, 2] {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    let mut text = if findings.cells.is_empty() { String::new() } else { format!("{}\n", table.trim_fmt()) };
-    for answer in findings.answers.iter().filter(|a| !a.exploratory) {
-        text.push_str(&format!("{}\n", printable(&answer.sentence)));
-    }
-    for words in &findings.sums.words {
-        text.push_str(&format!("{words}\n"));
-    }
-    if findings.sums.added_attempts > 0 {
-        text.push_str(&format!("{} attempts were added by resume or rerun\n", findings.sums.added_attempts));
-    }
-    text
+    format!("{}\n", table.trim_fmt())
 }
 
-fn rows(
-    findings: &Findings,
+/// The confidence of all intervals where it is the same.
+fn common_confidence(effects: &BTreeMap<&CellId, &Effect>) -> Option<String> {
+    let mut all: Vec<String> =
+        effects.values().filter_map(|e| e.interval).map(|i| confidence(i.confidence)).collect();
+    all.dedup();
+    if all.len() == 1 { all.pop() } else { None }
+}
+
+fn row(
     cell: &CellSummary,
-    effects: &BTreeMap<(&CellId, &str), &Effect>,
-) -> Vec<[String; 5]> {
+    response: &str,
+    effects: &BTreeMap<&CellId, &Effect>,
+    scale: &Scale,
+    each_confidence: bool,
+) -> [String; 5] {
     let name = printable(&cell.cell.0);
-    if cell.fate != Fate::Live && cell.responses.is_empty() {
-        return vec![[name, "0".into(), "–".into(), "–".into(), cell.fate.name().into()]];
+    let found = cell.responses.iter().find(|r| r.response == response);
+    let Some(summary) = found else {
+        let fate = if cell.fate == Fate::Live { "not run" } else { cell.fate.name() };
+        return [name, "0".into(), "–".into(), "–".into(), fate.into()];
+    };
+    let runs: u64 = cell.outcomes.values().sum();
+    let n = if summary.n == runs { runs.to_string() } else { format!("{} of {runs}", summary.n) };
+    let median = summary.median.map_or("–".to_owned(), |m| scale.text(m));
+    let effect = effects.get(&cell.cell);
+    let shown = effect.map_or("–".to_owned(), |e| against_control(e, each_confidence));
+    let mut verdict = match cell.kind {
+        ArmKind::Control => "control".to_owned(),
+        _ => effect.map_or(String::new(), |e| e.verdict.word().to_owned()),
+    };
+    if let Some(missing) = unmeasured(&cell.outcomes) {
+        verdict = format!("{verdict}; {missing}");
     }
-    if cell.responses.is_empty() {
-        return vec![[name, "0".into(), "–".into(), "–".into(), "not run".into()]];
-    }
-    let primary = cell.responses.iter().filter(|r| findings.family.responses.contains(&r.response));
-    let several = findings.family.responses.len() > 1;
-    primary
-        .map(|r| {
-            let runs: u64 = cell.outcomes.values().sum();
-            let n = if r.n == runs { r.n.to_string() } else { format!("{} of {runs}", r.n) };
-            let label = if several { format!("{name} {}", r.response) } else { name.clone() };
-            let median = r.median.map_or("–".to_owned(), |m| quantity(m, &r.unit));
-            let effect = effects.get(&(&cell.cell, r.response.as_str()));
-            let shown = effect.map_or("–".to_owned(), |e| against_control(e));
-            let mut verdict = effect.map_or(String::new(), |e| e.verdict.word().to_owned());
-            if r.n < runs {
-                verdict = format!("{verdict} ({})", counts(&cell.outcomes)).trim_start().to_owned();
-            }
-            if cell.kind == crate::model::arm::ArmKind::Control {
-                verdict = format!("control {verdict}").trim_end().to_owned();
-            }
-            [label, n, median, shown, verdict]
-        })
-        .collect()
+    [name, n, median, shown, verdict]
 }
 
-fn against_control(effect: &Effect) -> String {
+fn against_control(effect: &Effect, with_confidence: bool) -> String {
     let Some(value) = effect.ratio else { return "–".to_owned() };
-    let interval = effect.interval.map_or("no interval".to_owned(), |i| {
-        format!("{}–{}, {}", ratio(i.low), ratio(i.high), confidence(i.confidence))
-    });
-    format!("{} ({}) [{interval}]", ratio(value), change(value))
+    let words = |i: Interval| {
+        let attained =
+            if with_confidence { format!(", {}", confidence(i.confidence)) } else { String::new() };
+        format!("{}–{}{attained}", ratio(i.low), ratio(i.high))
+    };
+    format!("{} [{}]", ratio(value), effect.interval.map_or("no interval".to_owned(), words))
+}
+
+/// Breaks ids that are too long for what the other columns leave, after a slash or comma.
+fn break_ids(rows: &mut [[String; 5]], heading: &[String; 5], width: usize) {
+    let widest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    let others: usize = (1..5)
+        .map(|at| rows.iter().map(|r| widest(&r[at])).chain([widest(&heading[at])]).max().unwrap_or(0))
+        .sum();
+    // Two borders, and a blank on both sides of every column.
+    let room = width.saturating_sub(others + 16).max(NARROWEST_ID);
+    for row in rows {
+        let mut lines = vec![String::new()];
+        for piece in row[0].split_inclusive(['/', ',']).flat_map(|piece| cut(piece, room - 2)) {
+            let last = lines.last().map_or(0, |l: &String| l.chars().count());
+            match lines.last_mut() {
+                Some(line) if last == 0 || last + piece.chars().count() <= room => line.push_str(&piece),
+                _ => lines.push(format!("  {piece}")),
+            }
+        }
+        row[0] = lines.join("\n");
+    }
+}
+
+/// Pieces of at most `most` characters.
+fn cut(text: &str, most: usize) -> Vec<String> {
+    let chars: Vec<char> = text.chars().collect();
+    chars.chunks(most).map(|piece| piece.iter().collect()).collect()
+}
+
+/// Words on lines of at most `width`, from the second on indented.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ').filter(|w| !w.is_empty()) {
+        let last = lines.last().map_or(0, |l: &String| l.chars().count());
+        match lines.last_mut() {
+            Some(line) if last == 0 => line.push_str(word),
+            Some(line) if last + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(format!("  {word}")),
+        }
+    }
+    lines.join("\n") + "\n"
 }
 
 fn printable(text: &str) -> String {

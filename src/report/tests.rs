@@ -95,22 +95,93 @@ fn rendered() -> (Evidence, Findings, String) {
 fn the_page_answers_first_and_hides_nothing() {
     let (evidence, findings, html) = rendered();
     let place = |text: &str| html.find(text).unwrap_or_else(|| panic!("no {text:?} on the page"));
-    assert!(place("Is the new scanner faster") < place("Planned before measuring, not evidence"));
-    assert!(place("Planned before measuring") < place("one-read is better than the control"));
+    assert!(place("Is the new scanner faster") < place("Expected before measuring, not evidence"));
+    assert!(place("Expected before measuring") < place("one-read is better than the control"));
     assert!(place("one-read is better") < place("planned cells ="));
     assert!(place("runs of live cells =") < place("What could be wrong"));
-    assert!(place("What could be wrong") < place("Intervals are not adjusted"));
+    assert!(place("What could be wrong") < place("What was compared</h2>"));
+    assert!(place("scan: one-read") < place("Intervals are not adjusted"), "what each arm changes");
     place("another answer than the control");
     place("still running after 60 s");
     place("lost 3 frames");
-    place("measured loss");
+    place("measured and lost");
+    place("/usr/bin/scan --mmap ");
+    place("killed at its deadline");
     place("h1.kernel: 6.1 → 6.2");
-    place("<td class=\"num\">10.1 ms</td><td class=\"num\">10.018 ms (n = 8)</td>");
-    place("fieldtrial rerun 2026-11-30T10-00-00Z --cell size=1/one-read");
+    place("fieldtrial rerun . --cell size=1/one-read");
     for cell in &findings.cells {
         place(&format!("id=\"cell={}\"", cell.cell));
     }
-    assert_eq!(html.matches("<td><time>").count(), evidence.runs.len(), "every attempt is a row");
+    assert_eq!(html.matches("class=\"time\"").count(), evidence.runs.len(), "every attempt is a row");
+}
+
+#[test]
+fn a_rerun_stands_beside_the_first_attempts_block_by_block() {
+    let (_, _, html) = rendered();
+    let again =
+        &html[html.find("Measured again</h2>").expect("section")..html.find("Raw runs</h2>").expect("end")];
+    for row in ["first attempts, planned blocks", "rerun alone"] {
+        assert!(again.contains(row), "{row}");
+    }
+    assert_eq!(again.matches("<small>rerun</small>").count(), 1, "{again}");
+    assert!(again.contains("wall_time in ms, block by block"));
+    // Block 9 of the rerun, with its own ratio: 0.0101 / 0.0123.
+    assert!(
+        again.contains(
+            "<td class=\"num\">12.300</td><td class=\"num\">10.100</td><td class=\"num\">0.8211</td>"
+        ),
+        "{again}"
+    );
+    assert!(again.contains("Not pooled, because the set-up differed"), "{again}");
+    assert_eq!(again.matches("<th scope=\"row\">").count(), 2 + 9, "two verdicts and nine blocks");
+}
+
+#[test]
+fn a_unit_stands_once_in_the_heading_of_its_column() {
+    let (_, findings, html) = rendered();
+    assert!(html.contains("wall_time in ms, lower is better"));
+    let cells = &html[html.find("Cells</h2>").expect("cells")..html.find("Turned down</h2>").expect("end")];
+    let rows = cells[..cells.rfind("</tbody>").expect("rows")].rsplit("<tbody>").next().expect("rows");
+    let numbers: Vec<&str> =
+        rows.split("<td class=\"num\">").skip(1).filter_map(|r| r.split("</td>").next()).collect();
+    assert!(numbers.len() > 20 && numbers.iter().all(|n| !n.ends_with(" ms") && !n.ends_with(" s")));
+    let text = table(&findings, 80);
+    assert_eq!(text.lines().filter(|l| l.contains(" ms ")).count(), 1, "{text}");
+    assert!(!text.lines().any(|l| l.ends_with(' ')), "no blanks at the ends of lines");
+}
+
+#[test]
+fn what_programs_wrote_is_shown_and_cannot_act() {
+    let mut record = Record::pairs(&[1.0, 1.1], &[1.2, 1.3]);
+    let new = example::cell_id(&[("size", "1")], "new");
+    let mut note = example::run(&new.0, 3, 1.0);
+    note.outcome = RunOutcome::Failed;
+    note.reason = Some("exit status 3\nrun on h1: \u{1b}[31mpanic".into());
+    note.roles[0].stdout_head = "half of it\u{7}".into();
+    note.roles[0].report.stdout.bytes = 5000;
+    record.block(3, None, &[&new]);
+    record.run(note);
+    let html = page(&record.evidence, &judge(&record.evidence)).expect("page");
+    assert!(html.contains("<pre>run on h1: \\x1b[31mpanic\n</pre>"), "the detail stands below the reason");
+    assert!(html.contains("standard output, its first 11 of 5000 bytes") && html.contains("half of it\\x07"));
+    assert!(!html.contains('\u{1b}') && !html.contains('\u{7}'));
+}
+
+#[test]
+fn an_unfinished_record_says_in_words_what_is_open() {
+    let mut record = Record::open(&[("new", ArmKind::Treatment)], 3);
+    let old = record.cell(&[("size", "1")], "old", Fate::Live, None);
+    record.evidence.opening.as_mut().expect("opening").planned_cells = 4;
+    record.block(1, None, &[&old]);
+    let findings = judge(&record.evidence);
+    let text = table(&findings, 200);
+    assert!(text.contains("does not hold yet, 3 cells are not decided\n"), "{text}");
+    assert!(
+        text.contains("does not hold yet, 1 run has not begun; 2 planned blocks have not begun\n"),
+        "{text}"
+    );
+    let html = page(&record.evidence, &findings).expect("page");
+    assert!(html.contains("3 cells are not decided") && html.contains("Not complete:"));
 }
 
 #[test]
@@ -182,6 +253,22 @@ fn the_table_fits_its_width_and_ends_with_the_sums() {
     let tail: Vec<&str> = text.lines().rev().take(3).collect();
     assert!(tail[2].starts_with("10 planned cells ="), "{text}");
     assert!(tail[1].starts_with("64 runs of live cells ="), "{text}");
-    assert_eq!(tail[0], "2 attempts were added by resume or rerun");
+    assert_eq!(tail[0], "2 attempts were added by resume or rerun, and are counted beside these sums");
     assert!(!text.contains('\u{1b}'), "no escape sequences");
+}
+
+#[test]
+fn a_long_id_is_broken_and_leaves_the_numbers_whole() {
+    let level = "a-level-that-is-longer-than-the-column";
+    let mut record = Record::open(&[("new", ArmKind::Treatment)], 2);
+    let old = record.cell(&[("size", level)], "old", Fate::Live, None);
+    let new = record.cell(&[("size", level)], "new", Fate::Live, None);
+    for block in [1, 2] {
+        record.block(block, None, &[&old, &new]);
+        record.measured(&old, block, 1.0);
+        record.measured(&new, block, 1.0 + f64::from(block) / 4.0);
+    }
+    let text = table(&judge(&record.evidence), 80);
+    assert!(text.contains("│   -column/new ") && text.contains("1.3693 [1.2500–1.5000]"), "{text}");
+    assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
 }

@@ -1,11 +1,16 @@
 //! What a page shows, as texts that a template only has to place.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use super::ledger::{self, AddedView, CellView, MisfireView, RejectedView, RunView};
-use super::number;
+use super::again::{self, RepeatView, RerunView};
+use super::asked::{self, AskedView};
+use super::cells::{self, CellView};
+use super::ledger::{self, RunView, TurnedDown};
+use super::number::Scale;
 use super::origin::{self, CommandView, HostView, SessionView};
-use crate::analysis::findings::{Effect, Findings, RerunFinding};
+use crate::analysis::findings::{Effect, Findings};
 use crate::analysis::verdict::{confidence, p_text, percent, ratio};
 use crate::evidence::fold::Evidence;
 use crate::model::cell::CellId;
@@ -16,25 +21,25 @@ pub struct View {
     pub title: String,
     pub campaign: String,
     pub record: String,
-    pub opened_at: String,
-    pub question: Option<String>,
-    pub hypothesis: Option<String>,
     pub pilot: bool,
     pub complete: bool,
-    pub design: String,
-    pub answers: Vec<EffectView>,
-    pub exploratory: Vec<EffectView>,
+    pub asked: AskedView,
+    pub answers: Vec<AnswerView>,
     pub sums: Vec<SumView>,
-    pub added_attempts: u64,
+    pub added: String,
     pub cautions: Vec<String>,
-    pub effects: Vec<EffectView>,
-    pub cells: Vec<CellView>,
-    pub rejected: Vec<RejectedView>,
-    pub misfires: Vec<MisfireView>,
+    /// Primary responses first.
+    pub responses: Vec<ResponseView>,
+    pub rejected: Vec<TurnedDown>,
+    pub misfires: Vec<TurnedDown>,
     pub reruns: Vec<RerunView>,
-    pub added: Vec<AddedView>,
-    pub response_names: Vec<String>,
+    pub repeats: Vec<RepeatView>,
+    /// Name and unit of each response, in the order of the runs' values.
+    pub columns: Vec<(String, String)>,
     pub runs: Vec<RunView>,
+    pub any_samples: bool,
+    /// Unit of the runs' own durations.
+    pub took: String,
     pub hosts: Vec<HostView>,
     pub sessions: Vec<SessionView>,
     pub commands: Vec<CommandView>,
@@ -42,6 +47,30 @@ pub struct View {
     pub rests_on: Vec<String>,
     pub strip_width: f64,
     pub strip_height: f64,
+}
+
+/// The answer of one arm on a primary response.
+#[derive(Debug, Serialize)]
+pub struct AnswerView {
+    pub effect: EffectView,
+    /// The same at single grid points; empty where there is one only, or more than a glance takes in.
+    pub points: Vec<EffectView>,
+}
+
+/// Grid points that one answer lists below itself; the table of effects has all.
+const POINTS_AT_A_GLANCE: usize = 8;
+
+/// One response with its effects and cells.
+#[derive(Debug, Serialize)]
+pub struct ResponseView {
+    pub name: String,
+    pub unit: String,
+    pub better: String,
+    pub exploratory: bool,
+    /// Why it has no value at all; None where some run has one.
+    pub absent: Option<String>,
+    pub effects: Vec<EffectView>,
+    pub cells: Vec<CellView>,
 }
 
 /// One of the two sums.
@@ -56,41 +85,36 @@ pub struct SumView {
 pub struct EffectView {
     pub arm: String,
     pub kind: String,
+    /// Pooled over the grid.
+    pub pooled: bool,
     /// Grid point, or `all grid points`.
     pub place: String,
     pub anchor: Option<String>,
     pub response: String,
-    pub better: String,
     pub ratio: String,
+    /// The ratio's distance from 1, in per cent.
     pub change: String,
+    /// Interval of the ratio.
     pub interval: String,
+    /// Interval of the change.
+    pub changes: String,
     pub confidence: String,
+    /// Adjusted where the effect is in the family.
     pub p: String,
+    pub p_raw: Option<String>,
     pub n: u64,
     pub verdict: String,
     /// For the style sheet.
     pub class: String,
     pub sentence: String,
-    pub exploratory: bool,
+    /// Why there is no number; None where there is one.
+    pub missing: Option<String>,
     pub left_out: Vec<String>,
-}
-
-/// A rerun beside its first measurement.
-#[derive(Debug, Serialize)]
-pub struct RerunView {
-    pub cell: String,
-    pub anchor: String,
-    pub response: String,
-    pub blocks: String,
-    pub rows: Vec<(String, EffectView)>,
-    pub differences: Vec<String>,
 }
 
 /// Lays a record out.
 pub fn view(evidence: &Evidence, findings: &Findings) -> View {
     let opening = evidence.opening.as_ref();
-    let (exploratory, answers): (Vec<&Effect>, Vec<&Effect>) =
-        findings.answers.iter().partition(|a| a.exploratory);
     let sums = &findings.sums;
     let holds = [sums.cells_hold, sums.runs_hold];
     let sum = |(words, holds): (&String, bool)| SumView { holds, words: words.clone() };
@@ -103,29 +127,34 @@ pub fn view(evidence: &Evidence, findings: &Findings) -> View {
         ("Cell summaries", &method.summary),
         ("Family", &findings.family.correction),
     ];
+    let declared = opening.map_or(&[][..], |o| &o.responses);
+    let scales: BTreeMap<String, Scale> =
+        declared.iter().map(|r| (r.name.clone(), cells::scale(findings, &r.name, &r.unit))).collect();
+    let column = |r: &crate::model::response::Response| {
+        (r.name.clone(), scales.get(&r.name).map_or(String::new(), |s| s.heading.clone()))
+    };
+    let took = ledger::elapsed(evidence);
+    let runs = ledger::runs(evidence, &scales, &took);
     View {
         title: format!("{} · {}", findings.campaign, findings.record),
         campaign: findings.campaign.clone(),
         record: findings.record.clone(),
-        opened_at: evidence.opened_at.clone(),
-        question: opening.and_then(|o| o.question.clone()),
-        hypothesis: opening.and_then(|o| o.hypothesis.clone()),
         pilot: findings.pilot,
         complete: findings.complete,
-        design: opening.map_or(String::new(), design),
-        answers: answers.into_iter().map(effect).collect(),
-        exploratory: exploratory.into_iter().map(effect).collect(),
+        asked: asked::asked(evidence),
+        answers: findings.answers.iter().filter(|a| !a.exploratory).map(|a| answer(findings, a)).collect(),
         sums: sums.words.iter().zip(holds).map(sum).collect(),
-        added_attempts: sums.added_attempts,
+        added: added(sums.added_attempts),
         cautions: findings.cautions.clone(),
-        effects: findings.effects.iter().map(effect).collect(),
-        cells: ledger::cells(evidence, findings),
+        responses: responses(evidence, findings, &scales),
         rejected: ledger::rejected(evidence, findings),
         misfires: ledger::misfires(evidence),
-        reruns: findings.effects_with_reruns.iter().map(rerun).collect(),
-        added: ledger::added(evidence, findings),
-        response_names: opening.map_or(vec![], |o| o.responses.iter().map(|r| r.name.clone()).collect()),
-        runs: ledger::runs(evidence),
+        reruns: again::reruns(evidence, findings),
+        repeats: again::repeats(evidence),
+        columns: declared.iter().map(column).collect(),
+        took: took.heading,
+        any_samples: runs.iter().any(|r| r.strip.is_some()),
+        runs,
         hosts: origin::hosts(evidence),
         sessions: origin::sessions(evidence),
         commands: origin::commands(evidence),
@@ -133,6 +162,55 @@ pub fn view(evidence: &Evidence, findings: &Findings) -> View {
         rests_on: method.rests_on.clone(),
         strip_width: super::strip::WIDTH,
         strip_height: super::strip::HEIGHT,
+    }
+}
+
+fn answer(findings: &Findings, pooled: &Effect) -> AnswerView {
+    let same = |e: &&Effect| e.arm == pooled.arm && e.kind == pooled.kind && e.response == pooled.response;
+    let points: Vec<EffectView> = findings.effects.iter().filter(same).map(effect).collect();
+    let glance = (2..=POINTS_AT_A_GLANCE).contains(&points.len()) && pooled.points > 0;
+    AnswerView { effect: effect(pooled), points: if glance { points } else { vec![] } }
+}
+
+fn responses(
+    evidence: &Evidence,
+    findings: &Findings,
+    scales: &BTreeMap<String, Scale>,
+) -> Vec<ResponseView> {
+    let declared = evidence.opening.as_ref().map_or(&[][..], |o| &o.responses);
+    let (primary, others): (Vec<_>, Vec<_>) =
+        declared.iter().partition(|r| findings.family.responses.contains(&r.name));
+    let view = |r: &crate::model::response::Response| {
+        let of = |e: &&Effect| e.response == r.name;
+        let valueless =
+            findings.cells.iter().flat_map(|c| &c.responses).all(|s| s.response != r.name || s.n == 0);
+        let why = evidence.runs.iter().find_map(|row| row.note.absent.get(&r.name));
+        let scale = scales.get(&r.name).cloned().unwrap_or_else(|| Scale::of([], &r.unit));
+        ResponseView {
+            name: r.name.clone(),
+            unit: scale.heading.clone(),
+            better: format!("{} is better", word(r.better)),
+            exploratory: !findings.family.responses.contains(&r.name),
+            absent: valueless.then(|| why.cloned().unwrap_or_else(|| "no run was measured".to_owned())),
+            effects: findings
+                .answers
+                .iter()
+                .filter(of)
+                .chain(findings.effects.iter().filter(of))
+                .map(effect)
+                .collect(),
+            cells: cells::cells(evidence, findings, &r.name, &scale),
+        }
+    };
+    primary.into_iter().chain(others).map(view).collect()
+}
+
+/// How many attempts came later than planned, in a sentence without its end.
+pub fn added(attempts: u64) -> String {
+    match attempts {
+        0 => "No attempt was added by resume or rerun".to_owned(),
+        1 => "1 attempt was added by resume or rerun, and is counted beside these sums".to_owned(),
+        n => format!("{n} attempts were added by resume or rerun, and are counted beside these sums"),
     }
 }
 
@@ -157,74 +235,47 @@ pub fn word<T: Serialize>(value: T) -> String {
     value.as_str().unwrap_or("").replace('_', " ")
 }
 
-fn design(opening: &crate::evidence::event::Opening) -> String {
-    let plural = |n: usize, one: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") };
-    format!(
-        "{} workload; {}; {}; {} in {} order, seed {}; timeout {}",
-        opening.workload,
-        plural(opening.variables.len(), "variable"),
-        plural(opening.arms.len(), "arm"),
-        plural(opening.blocks as usize, "block"),
-        opening.order,
-        opening.seed,
-        number::duration(opening.timeout_ms.saturating_mul(1_000_000))
-    )
-}
-
 pub(super) fn effect(effect: &Effect) -> EffectView {
     let missing = |name: &str| effect.absent.get(name).map_or("–", |_| "none").to_owned();
     let place = match (&effect.cell, effect.points) {
         (Some(_), _) => levels(&effect.levels),
         (None, 0) => "no grid point".to_owned(),
-        (None, 1) => "the one grid point".to_owned(),
+        (None, 1) => "the grid point".to_owned(),
         (None, n) => format!("all {n} grid points"),
     };
-    let p = match (effect.p_adjusted, effect.p) {
-        (Some(adjusted), Some(p)) if adjusted != p => format!("{} (raw {})", p_text(adjusted), p_text(p)),
-        (Some(p), _) | (None, Some(p)) => p_text(p),
-        (None, None) => missing("p"),
-    };
+    let p = effect.p_adjusted.or(effect.p);
     let interval = effect.interval;
     EffectView {
         arm: effect.arm.clone(),
         kind: word(effect.kind),
+        pooled: effect.cell.is_none(),
         place,
         anchor: effect.cell.as_ref().map(anchor),
         response: effect.response.clone(),
-        better: format!("{} is better", word(effect.better)),
         ratio: effect.ratio.map_or_else(|| missing("ratio"), ratio),
         change: effect.ratio.map_or_else(|| missing("ratio"), change),
         interval: interval
             .map_or_else(|| missing("interval"), |i| format!("{} to {}", ratio(i.low), ratio(i.high))),
+        changes: interval
+            .map_or_else(|| missing("interval"), |i| format!("{} to {}", change(i.low), change(i.high))),
         confidence: interval.map_or_else(|| "–".to_owned(), |i| confidence(i.confidence)),
-        p,
+        p_raw: effect.p.filter(|raw| p != Some(*raw)).map(p_text),
+        p: p.map_or_else(|| missing("p"), p_text),
         n: effect.n,
         verdict: effect.verdict.word().to_owned(),
         class: effect.verdict.word().replace(' ', "-"),
         sentence: effect.sentence.clone(),
-        exploratory: effect.exploratory,
+        missing: effect.absent.get("ratio").cloned(),
         left_out: effect.left_out.iter().map(|l| format!("block {}: {}", l.block, l.reason)).collect(),
     }
 }
 
-/// A ratio as a signed change, with a true minus sign.
+/// A ratio as a signed change, with a true minus sign; none where it rounds to nothing.
 pub fn change(ratio: f64) -> String {
-    let sign = if ratio < 1.0 { "−" } else { "+" };
-    format!("{sign}{}", percent((ratio - 1.0).abs()))
-}
-
-fn rerun(found: &RerunFinding) -> RerunView {
-    let mut rows = vec![
-        ("first, planned blocks".to_owned(), effect(&found.first)),
-        ("rerun alone".to_owned(), effect(&found.rerun_alone)),
-    ];
-    rows.extend(found.with_reruns.as_ref().map(|e| ("both together".to_owned(), effect(e))));
-    RerunView {
-        cell: found.cell.0.clone(),
-        anchor: anchor(&found.cell),
-        response: found.response.clone(),
-        blocks: found.blocks.iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
-        rows,
-        differences: found.differences.clone(),
+    let size = percent((ratio - 1.0).abs());
+    match ratio {
+        _ if size == percent(0.0) => size,
+        r if r < 1.0 => format!("−{size}"),
+        _ => format!("+{size}"),
     }
 }

@@ -1,0 +1,102 @@
+//! What the campaign asked: arms, levels, responses and rules.
+
+use serde::Serialize;
+
+use super::number::{duration, moment, plural};
+use super::view::word;
+use crate::analysis::verdict::percent;
+use crate::evidence::event::{ArmNote, Opening};
+use crate::evidence::fold::Evidence;
+use crate::model::arm::ArmKind;
+
+/// The question as the campaign put it.
+#[derive(Debug, Serialize)]
+pub struct AskedView {
+    pub opened_at: String,
+    pub question: Option<String>,
+    pub hypothesis: Option<String>,
+    /// Workload, blocks, order and timeout in a line.
+    pub design: String,
+    pub arms: Vec<ArmView>,
+    /// Each variable with its levels.
+    pub variables: Vec<(String, Vec<String>)>,
+    pub responses: Vec<AskedResponse>,
+    pub accept: Vec<String>,
+}
+
+/// One arm.
+#[derive(Debug, Serialize)]
+pub struct ArmView {
+    pub name: String,
+    pub kind: String,
+    /// Settings of the control, or what another arm changes from what.
+    pub settings: Vec<String>,
+    pub because: Option<String>,
+}
+
+/// One response.
+#[derive(Debug, Serialize)]
+pub struct AskedResponse {
+    pub name: String,
+    pub words: String,
+}
+
+/// Lays out the opening of a record; nothing without one.
+pub fn asked(evidence: &Evidence) -> AskedView {
+    let opening = evidence.opening.as_ref();
+    let arms = opening.map_or(&[][..], |o| &o.arms);
+    let control = arms.iter().find(|a| a.kind == ArmKind::Control);
+    AskedView {
+        opened_at: moment(&evidence.opened_at),
+        question: opening.and_then(|o| o.question.clone()),
+        hypothesis: opening.and_then(|o| o.hypothesis.clone()),
+        design: opening.map_or(String::new(), design),
+        arms: arms.iter().map(|a| arm(a, control)).collect(),
+        variables: opening
+            .map_or(vec![], |o| o.variables.iter().map(|(n, l)| (n.clone(), l.clone())).collect()),
+        responses: opening.map_or(vec![], responses),
+        accept: opening.map_or(vec![], |o| o.accept.iter().map(|a| a.replace('_', " ")).collect()),
+    }
+}
+
+fn arm(arm: &ArmNote, control: Option<&ArmNote>) -> ArmView {
+    let setting = |(name, value): (&String, &String)| {
+        let before = control.filter(|c| c.kind != arm.kind).and_then(|c| c.changes.get(name));
+        match before {
+            Some(before) => format!("{name}: {value} instead of {before}"),
+            None => format!("{name}: {value}"),
+        }
+    };
+    ArmView {
+        name: arm.name.clone(),
+        kind: word(arm.kind),
+        settings: arm.changes.iter().map(setting).collect(),
+        because: arm.because.clone(),
+    }
+}
+
+fn responses(opening: &Opening) -> Vec<AskedResponse> {
+    let decides = |name: &str| {
+        let any = opening.responses.iter().find(|r| r.primary).or(opening.responses.first());
+        any.is_some_and(|r| r.name == name)
+    };
+    let words = |r: &crate::model::response::Response| {
+        let margin = r.margin.map_or("no margin, so nothing can be called equivalent".to_owned(), |m| {
+            format!("a change within ±{} counts as none", percent(m))
+        });
+        let rank = if decides(&r.name) { "decides" } else { "exploratory" };
+        format!("{rank}; {}, {} is better; {margin}", r.unit, word(r.better))
+    };
+    opening.responses.iter().map(|r| AskedResponse { name: r.name.clone(), words: words(r) }).collect()
+}
+
+fn design(opening: &Opening) -> String {
+    format!(
+        "{} workload; {} of every cell in {} order, seed {}; timeout {} a run",
+        opening.workload,
+        plural(u64::from(opening.blocks), "block"),
+        opening.order,
+        opening.seed,
+        duration(opening.timeout_ms.saturating_mul(1_000_000))
+    )
+}

@@ -1,0 +1,145 @@
+//! The cells of one response as rows of a table that has one unit.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::number::{Scale, exact};
+use super::strip::{self, Strip};
+use super::view::{anchor, levels, word};
+use crate::analysis::findings::{CellSummary, Findings, ResponseSummary};
+use crate::analysis::verdict::confidence;
+use crate::evidence::fold::{Evidence, RunRow};
+use crate::model::cell::CellId;
+use crate::model::outcome::{Fate, RunOutcome};
+
+/// One cell in the table of one response.
+#[derive(Debug, Serialize)]
+pub struct CellView {
+    pub anchor: String,
+    pub cell: String,
+    pub kind: String,
+    /// `live`, `excluded` or `refused`.
+    pub fate: String,
+    /// Counts by outcome, only those above zero.
+    pub outcomes: String,
+    pub complete: bool,
+    /// None where no run of the cell was decided.
+    pub summary: Option<SummaryView>,
+}
+
+/// The measured runs of a cell.
+#[derive(Debug, Serialize)]
+pub struct SummaryView {
+    pub n: String,
+    pub median: String,
+    pub median_exact: String,
+    pub interval: String,
+    pub confidence: String,
+    pub range: String,
+    pub strip: Option<Strip>,
+}
+
+/// The unit that the values of one response have in every table.
+pub fn scale(findings: &Findings, response: &str, unit: &str) -> Scale {
+    let summaries = findings.cells.iter().flat_map(|c| &c.responses).filter(|r| r.response == response);
+    Scale::of(summaries.flat_map(|r| r.min.into_iter().chain(r.max).chain(r.median)), unit)
+}
+
+/// All cells with one response, also those that never ran.
+pub fn cells(evidence: &Evidence, findings: &Findings, response: &str, scale: &Scale) -> Vec<CellView> {
+    let mut extents: BTreeMap<String, (f64, f64)> = BTreeMap::new();
+    let of = |cell: &CellSummary| cell.responses.iter().find(|r| r.response == response).cloned();
+    for cell in &findings.cells {
+        let Some(found) = of(cell) else { continue };
+        if let Some((low, high)) = strip::range(found.min.into_iter().chain(found.max)) {
+            let extent = extents.entry(levels(&cell.levels)).or_insert((low, high));
+            *extent = (extent.0.min(low), extent.1.max(high));
+        }
+    }
+    let mut runs: BTreeMap<&CellId, Vec<&RunRow>> = BTreeMap::new();
+    for row in evidence.planned_runs() {
+        runs.entry(&row.note.run.cell).or_default().push(row);
+    }
+    let view = |cell: &CellSummary| {
+        let strip = |r: &ResponseSummary| {
+            let extent = extents.get(&levels(&cell.levels))?;
+            cell_strip(runs.get(&cell.cell).map_or(&[], |rows| rows), cell, r, scale, *extent)
+        };
+        CellView {
+            anchor: anchor(&cell.cell),
+            cell: cell.cell.0.clone(),
+            kind: word(cell.kind),
+            fate: cell.fate.name().to_owned(),
+            outcomes: counts(&cell.outcomes),
+            complete: cell.outcomes.iter().all(|(name, n)| name == RunOutcome::Measured.name() || *n == 0),
+            summary: of(cell)
+                .filter(|r| cell.fate == Fate::Live || r.n > 0)
+                .map(|r| summary(cell, &r, scale, strip(&r))),
+        }
+    };
+    findings.cells.iter().map(view).collect()
+}
+
+fn summary(cell: &CellSummary, r: &ResponseSummary, scale: &Scale, strip: Option<Strip>) -> SummaryView {
+    let runs: u64 = cell.outcomes.values().sum();
+    SummaryView {
+        n: if r.n == runs { r.n.to_string() } else { format!("{} of {runs}", r.n) },
+        median: r.median.map_or("none".to_owned(), |m| scale.text(m)),
+        median_exact: r.median.map_or(String::new(), exact),
+        interval: r
+            .interval
+            .map_or("–".to_owned(), |i| format!("{} to {}", scale.text(i.low), scale.text(i.high))),
+        confidence: r.interval.map_or("–".to_owned(), |i| confidence(i.confidence)),
+        range: match (r.min, r.max) {
+            (Some(min), Some(max)) => format!("{} to {}", scale.text(min), scale.text(max)),
+            _ => "–".to_owned(),
+        },
+        strip,
+    }
+}
+
+fn cell_strip(
+    runs: &[&RunRow],
+    cell: &CellSummary,
+    response: &ResponseSummary,
+    scale: &Scale,
+    extent: (f64, f64),
+) -> Option<Strip> {
+    let values: Vec<(f64, String)> = runs
+        .iter()
+        .filter(|r| r.note.outcome == RunOutcome::Measured)
+        .filter_map(|r| {
+            let value = r.note.values.get(&response.response).filter(|v| v.is_finite())?;
+            Some((*value, format!("block {}: {}", r.note.run.block, scale.with_unit(*value))))
+        })
+        .collect();
+    let title = format!(
+        "{} of {} measured runs of {}, on a scale from {} to {}",
+        response.response,
+        values.len(),
+        cell.cell,
+        scale.with_unit(extent.0),
+        scale.with_unit(extent.1)
+    );
+    (!values.is_empty()).then(|| strip::of_runs(title, &values, response.median, extent))
+}
+
+/// Counts by outcome in words, without the zeros; a dash for none.
+pub fn counts(outcomes: &BTreeMap<String, u64>) -> String {
+    listed(outcomes, &RunOutcome::ALL).unwrap_or_else(|| "–".to_owned())
+}
+
+/// The same of those that were not measured; None for none.
+pub fn unmeasured(outcomes: &BTreeMap<String, u64>) -> Option<String> {
+    listed(outcomes, &RunOutcome::ALL[1..])
+}
+
+fn listed(outcomes: &BTreeMap<String, u64>, of: &[RunOutcome]) -> Option<String> {
+    let part = |o: &RunOutcome| {
+        let count = outcomes.get(o.name()).copied().filter(|c| *c > 0)?;
+        Some(format!("{count} {}", o.name().replace('_', " ")))
+    };
+    let parts: Vec<String> = of.iter().filter_map(part).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
