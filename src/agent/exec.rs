@@ -1,10 +1,10 @@
 //! The step from a job's init to its main program, on memory prepared beforehand.
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CString, c_char, c_int};
 use std::marker::PhantomData;
 use std::ptr;
 
-use super::verdict::{Stage, Verdict};
+use super::verdict::Stage;
 
 /// Program, arguments, environment and folder in the form that the kernel takes.
 pub struct Image {
@@ -72,38 +72,42 @@ impl<'a> ExecPlan<'a> {
     }
 }
 
-struct Birth<'a> {
-    plan: &'a ExecPlan<'a>,
-    verdict: *mut Verdict,
+/// What the main process tells its init from before its program took over, in memory that both share.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Birth {
+    /// `Stage` at which the start failed, 0 when the program ran.
+    pub stage: u32,
+    /// errno of that failure.
+    pub code: i32,
+    /// CLOCK_MONOTONIC right before the program took over; 0 when it never came so far.
+    pub started_ns: u64,
+    /// Largest resident set until then: the kernel goes on to count it as the program's.
+    pub floor_kib: u64,
 }
 
 /// Starts the main process; its number, or the errno as a negative number.
 ///
+/// A plain fork, not one that shares memory: the peak that the kernel keeps for a process begins with the memory
+/// it had before its program, and a shared one would hide every program smaller than the init. Copying page tables
+/// is not part of the measured time, which begins in the child.
+///
 /// # Safety
-/// `stack` points to `bytes` of memory that nothing else uses. Called in the init only.
-pub unsafe fn start(plan: &ExecPlan<'_>, stack: *mut u8, bytes: usize, verdict: &mut Verdict) -> libc::pid_t {
-    let mut birth = Birth { plan, verdict };
-    // Shared memory and a suspended parent, as posix_spawn does it: no page table is copied in the measured time.
-    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-    // SAFETY: the stack grows down from its aligned end; the parent sleeps until the child has executed or ended,
-    // so the borrowed plan outlives the child's use of it.
+/// `birth` points to memory shared between processes. Called in the init only.
+pub unsafe fn start(plan: &ExecPlan<'_>, birth: *mut Birth) -> libc::pid_t {
+    // SAFETY: the child keeps to system calls on memory prepared by the agent, of which it has a copy.
     unsafe {
-        let top = stack.add(bytes - bytes % 16);
-        let pid = libc::clone(become_program, top.cast(), flags, ptr::from_mut(&mut birth).cast());
-        if pid < 0 { -*libc::__errno_location() } else { pid }
+        match libc::syscall(libc::SYS_clone, libc::SIGCHLD as libc::c_ulong, 0, 0, 0, 0) as libc::pid_t {
+            0 => become_program(plan, birth),
+            pid if pid < 0 => -*libc::__errno_location(),
+            pid => pid,
+        }
     }
 }
 
-extern "C" fn become_program(birth: *mut c_void) -> c_int {
-    // SAFETY: `birth` points into the suspended parent; everything here is a system call on prepared memory.
+unsafe fn become_program(plan: &ExecPlan<'_>, birth: *mut Birth) -> ! {
+    // SAFETY: `birth` is shared memory that outlives this process; everything here is a system call on prepared memory.
     unsafe {
-        let birth = &*birth.cast::<Birth<'_>>();
-        let plan = birth.plan;
-        let fail = |stage: Stage| -> ! {
-            (*birth.verdict).stage = stage as u32;
-            (*birth.verdict).code = *libc::__errno_location();
-            libc::_exit(127)
-        };
         libc::setpgid(0, 0);
         if plan.tie_to_parent {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
@@ -117,13 +121,34 @@ extern "C" fn become_program(birth: *mut c_void) -> c_int {
         libc::sigprocmask(libc::SIG_SETMASK, &none, ptr::null_mut());
         for (fd, to) in [(plan.stdin, 0), (plan.stdout, 1), (plan.stderr, 2)] {
             if libc::dup2(fd, to) < 0 {
-                fail(Stage::Streams);
+                fail(birth, Stage::Streams);
             }
         }
         if libc::chdir(plan.cwd) != 0 {
-            fail(Stage::Folder);
+            fail(birth, Stage::Folder);
         }
+        let mut own: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut own);
+        (*birth).floor_kib = own.ru_maxrss as u64;
+        (*birth).started_ns = now_ns();
         libc::execve(plan.path, plan.argv, plan.env);
-        fail(Stage::Exec)
+        fail(birth, Stage::Exec)
     }
+}
+
+unsafe fn fail(birth: *mut Birth, stage: Stage) -> ! {
+    // SAFETY: as in `become_program`.
+    unsafe {
+        (*birth).stage = stage as u32;
+        (*birth).code = *libc::__errno_location();
+        libc::_exit(127)
+    }
+}
+
+/// CLOCK_MONOTONIC in nanoseconds.
+pub fn now_ns() -> u64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `t` is local; this clock always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }

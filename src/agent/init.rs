@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::{MaybeUninit, zeroed};
 use std::ptr;
 
-use super::exec::{self, ExecPlan};
+use super::exec::{self, Birth, ExecPlan, now_ns};
 use super::verdict::{Ending, Verdict};
 
 /// Everything the init needs; borrowed memory of the agent, copied by the clone.
@@ -26,9 +26,8 @@ pub struct InitPlan<'a> {
     pub silence_ns: u64,
     /// In a PID namespace of its own; else a subreaper over a process group.
     pub namespaced: bool,
-    /// Memory for the stack of the main process until it executes its program.
-    pub stack: *mut u8,
-    pub stack_bytes: usize,
+    /// Memory that the main process shares with this one.
+    pub birth: *mut Birth,
 }
 
 /// What `exit` says when the agent is gone, for whoever traces processes.
@@ -59,12 +58,8 @@ pub unsafe fn run(plan: &InitPlan<'_>) -> ! {
         }
 
         let mut verdict: Verdict = zeroed();
-        let mut own: libc::rusage = zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &mut own);
-        verdict.floor_kib = own.ru_maxrss as u64;
-
         let started = now_ns();
-        let main = exec::start(&plan.exec, plan.stack, plan.stack_bytes, &mut verdict);
+        let main = exec::start(&plan.exec, plan.birth);
         for fd in [plan.exec.stdin, plan.exec.stdout, plan.exec.stderr] {
             libc::close(fd);
         }
@@ -81,7 +76,14 @@ pub unsafe fn run(plan: &InitPlan<'_>) -> ! {
             kill_tree(plan, main);
         }
         watch.until_main_is_dead();
-        verdict.wall_ns = now_ns().saturating_sub(started);
+        let ended = now_ns();
+        let birth = ptr::read_volatile(plan.birth);
+        (verdict.stage, verdict.floor_kib) = (birth.stage, birth.floor_kib);
+        if birth.stage != 0 {
+            verdict.code = birth.code;
+        }
+        let since = if birth.started_ns == 0 { started } else { birth.started_ns };
+        verdict.wall_ns = ended.saturating_sub(since);
         if proc_is_own || !plan.namespaced {
             read_io(main, &mut verdict);
         }
@@ -409,13 +411,6 @@ fn copy(to: &mut [u8; 32], at: usize, from: &[u8]) -> usize {
         }
     }
     at + from.len()
-}
-
-fn now_ns() -> u64 {
-    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `t` is local; this clock always exists.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
-    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
 fn nanoseconds(t: libc::timeval) -> u64 {

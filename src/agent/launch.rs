@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::capture::Capture;
-use super::exec::{ExecPlan, Image};
+use super::exec::{Birth, ExecPlan, Image};
 use super::init::{self, InitPlan};
 use super::resolve::Resolved;
 use crate::model::job::{JobSpec, Stdin};
@@ -65,7 +65,24 @@ pub struct Terms {
     pub lease: Duration,
 }
 
-const STACK_BYTES: usize = 64 * 1024;
+/// One `Birth` in memory that stays shared across clones; unmapped here when dropped.
+struct Shared(*mut Birth);
+
+impl Shared {
+    fn new() -> io::Result<Shared> {
+        let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping, zeroed by the kernel, which is a valid `Birth`.
+        let memory = unsafe { libc::mmap(std::ptr::null_mut(), size_of::<Birth>(), access, flags, -1, 0) };
+        if memory == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Shared(memory.cast())) }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new` with this size, and nothing here points to it any more.
+        unsafe { libc::munmap(self.0.cast(), size_of::<Birth>()) };
+    }
+}
 
 /// Starts a job in `cwd`. Must be called from the agent's main thread: the init dies with the thread
 /// that cloned it.
@@ -81,7 +98,7 @@ pub fn launch(spec: &JobSpec, resolved: &Resolved, cwd: &Path, terms: &Terms) ->
     let pipe = || io::pipe().map_err(|e| refused("a pipe for the job", e));
     let ((life_read, life), (verdict, verdict_write)) = (pipe()?, pipe()?);
     let ((out_read, out_write), (err_read, err_write)) = (pipe()?, pipe()?);
-    let mut stack = vec![0u8; STACK_BYTES];
+    let birth = Shared::new().map_err(|e| refused("memory shared with the job", e))?;
     let streams = [input.as_raw_fd(), out_write.as_raw_fd(), err_write.as_raw_fd()];
     let namespaced = terms.isolation == Isolation::PidNamespace;
     let plan = InitPlan {
@@ -93,8 +110,7 @@ pub fn launch(spec: &JobSpec, resolved: &Resolved, cwd: &Path, terms: &Terms) ->
         deadline_ns: spec.deadline_ms.saturating_mul(1_000_000),
         silence_ns: (terms.lease * 3 / 2).as_nanos().min(u128::from(u64::MAX)) as u64,
         namespaced,
-        stack: stack.as_mut_ptr(),
-        stack_bytes: STACK_BYTES,
+        birth: birth.0,
     };
     // A stopped init must not stop the agent once its pipe is full of heartbeats.
     set_nonblocking(life.as_raw_fd());
