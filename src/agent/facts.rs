@@ -149,6 +149,7 @@ fn chosen(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::facts::KNOWN;
 
     #[test]
     fn this_host_tells_its_facts() {
@@ -171,6 +172,8 @@ mod tests {
         ] {
             assert!(facts.contains_key(name), "{name} is missing in {facts:?}");
         }
+        let told = facts.keys().filter(|name| !KNOWN.contains(&name.as_str()));
+        assert_eq!(told.collect::<Vec<_>>(), Vec::<&String>::new(), "campaigns may name every fact");
         assert_eq!(facts["programs"]["no-such"], Value::Null);
         assert_eq!(facts["programs"]["sh"]["sha256"].as_str().map(str::len), Some(64));
         assert_eq!(facts["ports"]["a"]["interface"], "lo");

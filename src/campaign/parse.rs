@@ -5,8 +5,9 @@ use indexmap::IndexMap;
 use super::declared::{Accept, Blocks, Campaign, Exclusion, Expected, Order, Places};
 use super::draft::{Draft, Excluded, Preset};
 use super::{arms, exclusions, fields, naming, responses, sense, workload};
+use crate::model::facts::KNOWN;
 use crate::model::level::Level;
-use crate::yaml::{self, Complaint, Entry, Fields, Source, Span, has_errors};
+use crate::yaml::{self, Complaint, Entry, Fields, Source, Span, has_errors, unknown};
 
 pub(super) const KEYS: [&str; 20] = [
     "campaign",
@@ -196,6 +197,10 @@ fn hold(entry: &Entry, draft: &mut Draft<'_>) -> Option<IndexMap<String, String>
     let mut hold = IndexMap::new();
     for Entry { key, value } in entry.value.entries("`hold`", &mut draft.out)? {
         draft.note(format!("hold.{}", key.value), key);
+        if !KNOWN.contains(&key.value.as_str()) {
+            let message = format!("no host tells a fact `{}`, so nothing could be held to it", key.value);
+            draft.out.push(unknown(key.span, message, &key.value, KNOWN));
+        }
         let text = value.words(&format!("`hold.{}`", key.value), &mut draft.out);
         hold.insert(key.value.clone(), text.map_or_else(String::new, |text| text.value.to_owned()));
     }

@@ -13,30 +13,30 @@ const TEXT: &str = r#"# A fieldtrial campaign.
 # All keys with their meaning: fieldtrial schema campaign
 
 campaign: @NAME@
-question: Does the change make the program faster, and at which size?
+question: How much does the change cost, and does that depend on the amount?
 
 # Where it runs; the path is relative to this file.
 hosts: @HOSTS@
 
 # What the grid varies. Every level meets every other.
 variables:
-  lines: [1000, 100000]
+  lines: [100000, 1000000]
 
 # The reference, measured in every block. `set` names what treatments may change.
 control:
-  set: {locale: C.UTF-8}
+  set: {locale: C}
 
 # What is compared with it: one change each.
 treatments:
-  - name: bytewise
-    change: {locale: C}
-    because: comparing bytes needs no collation rules
+  - name: utf-8
+    change: {locale: C.UTF-8}
+    because: characters of several bytes have to be decoded
 
 # The work of every cell; ${name} stands for a level of the cell.
 workload:
   command:
     on: here
-    shell: seq ${lines} -1 1 | sort
+    shell: seq ${lines} | wc -m
     env: {LC_ALL: "${locale}"}
 
 # Before anything is timed, every arm must give the control's output:

@@ -70,7 +70,7 @@ fn everything_declared_arrives() {
     let text = command(
         "{n: [1, 2, 3], host: [a, b]}",
         &["n", "host"],
-        "hold: {governor: performance, queues: 7}
+        "hold: {governor: performance, cpu_count: 7}
 exclude:
   - {when: n > 2 && how == 'fast', because: too slow}
   - {when: hosts.here.cpu_count < 2}
@@ -90,7 +90,7 @@ responses:
         "on: here, env: {A: \"${n}\"}, cwd: /tmp, stdin: /etc/hosts, inputs: [/etc/hosts], ",
     );
     let campaign = good(&text);
-    assert_eq!(campaign.hold["queues"], "7");
+    assert_eq!(campaign.hold["cpu_count"], "7");
     assert_eq!(campaign.exclude[0].because.as_deref(), Some("too slow"));
     assert_eq!(campaign.exclude[1].rule.text(), "hosts.here.cpu_count < 2");
     assert_eq!(campaign.blocks, Blocks { count: 8, order: Order::Shuffled, seed: u64::MAX });

@@ -8,5 +8,35 @@ use serde_json::Value;
 /// port. A fact that could not be read is absent, never guessed.
 pub type Facts = BTreeMap<String, Value>;
 
+/// Facts that every agent tells where its host has them; `hold` and rules may name these.
+pub const KNOWN: [&str; 26] = [
+    "agent_pid",
+    "arch",
+    "boot_id",
+    "clocksource",
+    "cmdline",
+    "cpu_count",
+    "cpu_model",
+    "cpus_allowed",
+    "freq_max_khz",
+    "freq_min_khz",
+    "governor",
+    "hostname",
+    "interfaces",
+    "kernel",
+    "load_1m",
+    "management_interfaces",
+    "memory_available_bytes",
+    "memory_bytes",
+    "numa_nodes",
+    "ports",
+    "programs",
+    "smt",
+    "transparent_hugepages",
+    "turbo",
+    "uid",
+    "uptime_s",
+];
+
 /// Facts that move by themselves; they never make two hosts, or two visits to one host, differ.
 pub const MOVING: [&str; 5] = ["load_1m", "uptime_s", "memory_available_bytes", "agent_pid", "gathered_at"];
