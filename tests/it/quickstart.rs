@@ -1,17 +1,29 @@
 //! The quickstart at full speed, so tests/run runs these tests alone: embedded as root and as an ordinary user, and over sshd.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::Duration;
 
-use crate::desk::{code, csv_rows, only_record, stdout};
+use crate::desk::{code, csv_rows, only_record, stderr, stdout};
 use crate::lab::Lab;
 use crate::over_ssh::{run, text, tx_and_rx};
 use crate::process::{self, told};
 
 const LIMIT: Duration = Duration::from_secs(240);
 
-fn check_record(reports: &Path, output: &std::process::Output) {
+/// Runs at full speed into a folder of the given name. Another's load on this machine can make a receiver's
+/// kernel drop frames; the run is then rightly rejected, and this test proves nothing. In that case, and in no
+/// other, it is said and tried once more.
+fn undisturbed(run: impl Fn(&str) -> Output) -> (Output, &'static str) {
+    let output = run("reports");
+    if code(&output) != 5 || !stderr(&output).contains("dropped by the receiver's kernel buffer") {
+        return (output, "reports");
+    }
+    eprintln!("frames were dropped while this machine was busy, once more:\n{}", told(&output));
+    (run("again"), "again")
+}
+
+fn check_record(reports: &Path, output: &Output) {
     assert_eq!(code(output), 0, "{}", told(output));
     let record = only_record(reports);
     let rows = csv_rows(&record.join("runs.csv"));
@@ -35,11 +47,13 @@ fn the_quickstart_runs_on_the_embedded_lab() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fieldtrial"));
-    command.args(["run", "campaigns/quickstart.yaml", "--reports"]).arg(folder.path().join("reports"));
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).env("XDG_CACHE_HOME", folder.path());
-    let output = process::finish(&mut command, LIMIT);
-    check_record(&folder.path().join("reports"), &output);
+    let (output, reports) = undisturbed(|reports| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fieldtrial"));
+        command.args(["run", "campaigns/quickstart.yaml", "--reports"]).arg(folder.path().join(reports));
+        command.current_dir(env!("CARGO_MANIFEST_DIR")).env("XDG_CACHE_HOME", folder.path());
+        process::finish(&mut command, LIMIT)
+    });
+    check_record(&folder.path().join(reports), &output);
 }
 
 #[test]
@@ -69,11 +83,13 @@ fn an_ordinary_user_gets_the_same_through_a_user_namespace() {
     }
     let opened = Command::new("chown").args(["-R", "65534:65534"]).arg(folder.path()).status().unwrap();
     assert!(opened.success());
-    let mut command = nobody(program.to_str().unwrap());
-    command.args(["run", "campaigns/quickstart.yaml"]).current_dir(folder.path());
-    command.env("HOME", folder.path()).env("XDG_CACHE_HOME", folder.path()).env_remove("XDG_RUNTIME_DIR");
-    let output = process::finish(&mut command, LIMIT);
-    check_record(&folder.path().join("reports"), &output);
+    let (output, reports) = undisturbed(|reports| {
+        let mut command = nobody(program.to_str().unwrap());
+        command.args(["run", "campaigns/quickstart.yaml", "--reports", reports]).current_dir(folder.path());
+        command.env("HOME", folder.path()).env("XDG_CACHE_HOME", folder.path()).env_remove("XDG_RUNTIME_DIR");
+        process::finish(&mut command, LIMIT)
+    });
+    check_record(&folder.path().join(reports), &output);
 }
 
 #[test]
@@ -81,9 +97,11 @@ fn the_quickstart_passes_over_sshd_and_a_cell_of_it_can_be_rerun() {
     let Some(lab) = Lab::two_hosts() else { return };
     let hosts = tx_and_rx(&lab, crate::lab::TEST_INTERFACE, "10s");
     let campaign = Path::new(env!("CARGO_MANIFEST_DIR")).join("campaigns/quickstart.yaml");
-    let output = run(&lab, &["run", text(&campaign), "--hosts", text(&hosts), "--reports", "reports"]);
+    let (output, reports) = undisturbed(|reports| {
+        run(&lab, &["run", text(&campaign), "--hosts", text(&hosts), "--reports", reports])
+    });
     assert_eq!(code(&output), 0, "{}", told(&output));
-    let record = only_record(&lab.folder().join("reports"));
+    let record = only_record(&lab.folder().join(reports));
     let rows = csv_rows(&record.join("runs.csv"));
     assert_eq!(rows.len(), 24, "2 sizes x 2 arms x 6 blocks");
     assert!(rows.iter().all(|r| r["outcome"] == "measured"), "{rows:?}");
