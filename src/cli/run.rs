@@ -70,11 +70,12 @@ pub fn resume(args: &ResumeArgs) -> Outcome {
         ));
     }
     let mut writer = Writer::append(&folder, &before)?;
-    if before.evidence.opening.is_none() {
+    let before = before.evidence;
+    if before.opening.is_none() {
         let opened = Event::Opened(Box::new(opening(&plan, &folder.name(), &loaded)));
         writer.append_event(&now(), &opened).map_err(|e| unwritable(folder.path(), &e))?;
     }
-    go_on(&folder, &loaded, &plan, before.evidence, writer, &args.lab, Asked::Rest, args.json)
+    Continued { folder, loaded, before, writer }.go_on(Asked::Rest, &args.lab, args.json)
 }
 
 pub fn rerun(args: &RerunArgs) -> Outcome {
@@ -95,26 +96,27 @@ pub fn rerun(args: &RerunArgs) -> Outcome {
         )));
     }
     let writer = Writer::append(&folder, &before)?;
-    go_on(&folder, &loaded, &plan, before.evidence, writer, &args.lab, Asked::Again(cell), args.json)
+    let before = before.evidence;
+    Continued { folder, loaded, before, writer }.go_on(Asked::Again(cell), &args.lab, args.json)
 }
 
-#[allow(clippy::too_many_arguments)]
-fn go_on(
-    folder: &Folder,
-    loaded: &Loaded,
-    plan: &Plan,
+/// A record that is written to again.
+struct Continued {
+    folder: Folder,
+    loaded: Loaded,
     before: Evidence,
     writer: Writer,
-    lab: &LabArgs,
-    asked: Asked,
-    json: bool,
-) -> Outcome {
-    let lab = open(plan, &loaded.hosts_source, lab)?;
-    let plan = Plan::new(loaded.campaign.clone(), loaded.hosts.clone(), &lab.facts);
-    let again = asked != Asked::Rest;
-    let kind = if again { SessionKind::Rerun } else { SessionKind::Resume };
-    let ended = Session::new(writer, lab, kind).conduct(folder, &plan, &before, asked)?;
-    finish(folder, &plan, &ended, json, again)
+}
+
+impl Continued {
+    fn go_on(self, asked: Asked, lab: &LabArgs, json: bool) -> Outcome {
+        let lab = open(&self.loaded.plan(&BTreeMap::new())?, &self.loaded.hosts_source, lab)?;
+        let plan = Plan::new(self.loaded.campaign, self.loaded.hosts, &lab.facts);
+        let again = asked != Asked::Rest;
+        let kind = if again { SessionKind::Rerun } else { SessionKind::Resume };
+        let ended = Session::new(self.writer, lab, kind).conduct(&self.folder, &plan, &self.before, asked)?;
+        finish(&self.folder, &plan, &ended, json, again)
+    }
 }
 
 fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: bool, again: bool) -> Outcome {

@@ -70,7 +70,10 @@ impl Trial<'_> {
     }
 
     fn work_through(&mut self, asked: Asked) -> io::Result<Ended> {
-        let candidates = self.decide_cells(asked)?;
+        let candidates = match self.decide_cells(asked)? {
+            Ok(candidates) => candidates,
+            Err(changed) => return Ok(Ended::Changed(changed)),
+        };
         let mut standing = HashMap::new();
         if let Some(ended) = self.prove_cells(&candidates, &mut standing)? {
             return Ok(ended);
@@ -82,7 +85,8 @@ impl Trial<'_> {
         }
     }
 
-    fn decide_cells(&mut self, asked: Asked) -> io::Result<Vec<Candidate>> {
+    /// Cells to go on with, or why one that was live can not go on.
+    fn decide_cells(&mut self, asked: Asked) -> io::Result<Result<Vec<Candidate>, String>> {
         let cells: Box<dyn Iterator<Item = u64>> = match asked {
             Asked::Rest => Box::new(0..self.plan.cells()),
             Asked::Again(cell) => {
@@ -98,13 +102,16 @@ impl Trial<'_> {
             }
             match decide(self.plan, self.facts, cell) {
                 Ok(candidate) => candidates.push(candidate),
+                Err(note) if known == Some(Fate::Live) => {
+                    return Ok(Err(format!("{}: {}", note.cell, note.reason.unwrap_or_default())));
+                }
                 Err(note) => (self.note)(Event::Cell(*note))?,
             }
         }
         if asked == Asked::Rest {
             self.drop_finished(&mut candidates);
         }
-        Ok(candidates)
+        Ok(Ok(candidates))
     }
 
     /// Points of which every planned run is there need no proof any more.
@@ -220,18 +227,26 @@ impl Trial<'_> {
             if order.is_empty() {
                 continue;
             }
-            if !self.before.blocks.contains_key(&block) {
-                let order = order.iter().map(|cell| self.plan.id(*cell)).collect();
-                (self.note)(Event::Block(BlockNote { block, rerun_of: None, order }))?;
-            }
-            for (place, cell) in order.iter().enumerate() {
-                if done.contains(&(self.plan.id(*cell), block)) {
+            let places = match self.before.blocks.get(&block) {
+                Some(begun) => begun.order.clone(),
+                None => {
+                    let order: Vec<CellId> = order.iter().map(|cell| self.plan.id(*cell)).collect();
+                    let note = BlockNote { block, rerun_of: None, order: order.clone() };
+                    (self.note)(Event::Block(note))?;
+                    order
+                }
+            };
+            let places: HashMap<CellId, u32> = places.into_iter().zip(1..).collect();
+            for cell in order {
+                let id = self.plan.id(cell);
+                if done.contains(&(id.clone(), block)) {
                     continue;
                 }
                 if self.watch.stop() != Stop::No {
                     return Ok(Ended::Stopped);
                 }
-                if let Some(ended) = self.one_run(*cell, block, place as u32 + 1, works, standing)? {
+                let position = places.get(&id).copied().unwrap_or(0);
+                if let Some(ended) = self.one_run(cell, block, position, works, standing)? {
                     return Ok(ended);
                 }
             }

@@ -48,10 +48,10 @@ echo "$HOST" >etc/hostname
 hostname "$HOST"
 # Neighbour discovery would put frames of its own on a test link.
 echo 1 >proc/sys/net/ipv6/conf/default/disable_ipv6 || true
-mkdir .old
-pivot_root . .old
-umount -l /.old
-rmdir /.old
+mkdir .root-before-the-lab
+pivot_root . .root-before-the-lab
+umount -l /.root-before-the-lab
+rmdir /.root-before-the-lab
 
 ip link set lo up
 for _ in $(seq 1000); do
