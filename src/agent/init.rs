@@ -82,8 +82,7 @@ pub unsafe fn run(plan: &InitPlan<'_>) -> ! {
         if birth.stage != 0 {
             verdict.code = birth.code;
         }
-        let since = if birth.started_ns == 0 { started } else { birth.started_ns };
-        verdict.wall_ns = ended.saturating_sub(since);
+        verdict.wall_ns = ended.saturating_sub(program_began(plan, started));
         if proc_is_own || !plan.namespaced {
             read_io(main, &mut verdict);
         }
@@ -111,7 +110,6 @@ struct Watch<'a> {
 impl Watch<'_> {
     /// Waits for the first of: main process over, deadline, stop asked. Never returns when the agent is gone.
     unsafe fn until_decided(&self) -> Ending {
-        let deadline = self.started.saturating_add(self.plan.deadline_ns);
         let mut heard = self.started;
         loop {
             // SAFETY: see `run`.
@@ -119,6 +117,8 @@ impl Watch<'_> {
                 if self.main_is_dead() {
                     return Ending::Own;
                 }
+                // Asked anew each time: the program may not have taken over yet when this is first asked.
+                let deadline = program_began(self.plan, self.started).saturating_add(self.plan.deadline_ns);
                 let now = now_ns();
                 if now >= deadline {
                     return Ending::TimedOut;
@@ -266,6 +266,15 @@ unsafe fn wait_for(life: c_int, children: c_int, wait_ns: u64) -> (Life, bool) {
             n if n > 0 => (Life::Beat, child),
             _ => (Life::Quiet, child),
         }
+    }
+}
+
+/// When the program took over, or `otherwise` when it has not yet.
+unsafe fn program_began(plan: &InitPlan<'_>, otherwise: u64) -> u64 {
+    // SAFETY: shared memory that the agent keeps mapped in this copy of the process.
+    match unsafe { ptr::read_volatile(&raw const (*plan.birth).started_ns) } {
+        0 => otherwise,
+        began => began,
     }
 }
 

@@ -8,7 +8,6 @@ use super::grid::Grid;
 use crate::campaign::Exclusion;
 use crate::model::arm::Arm;
 use crate::model::facts::Facts;
-use crate::model::level::Scalar;
 use crate::rule::Scope;
 
 /// What a rule says of one cell.
@@ -37,7 +36,7 @@ impl Decided {
     /// Evaluates a rule over the grid's corners. `facts` are those last seen, by host.
     pub fn new(exclusion: &Exclusion, grid: &Grid, arms: &[Arm], facts: &BTreeMap<String, Facts>) -> Decided {
         let names: Vec<String> = exclusion.rule.names().iter().cloned().collect();
-        let by_arm = names.iter().any(|n| n == "arm" || arms.iter().any(|a| a.settings.contains_key(n)));
+        let by_arm = names.iter().any(|n| arms.iter().any(|a| a.settings.contains_key(n)));
         let hosts = names.iter().any(|n| n == "hosts").then(|| host_values(facts));
         let named = |n: &str| names.iter().any(|m| m == n);
         let mut verdicts = Vec::new();
@@ -49,9 +48,6 @@ impl Decided {
                 }
                 for (name, level) in arm.settings.iter().filter(|(n, _)| named(n)) {
                     scope.level(name, &level.scalar());
-                }
-                if named("arm") {
-                    scope.level("arm", &Scalar::Text(arm.name.clone()));
                 }
                 if let Some(hosts) = &hosts {
                     scope.value("hosts", hosts);
