@@ -11,14 +11,13 @@ pub enum Exit {
     /// Rejected, timed out, failed or interrupted runs.
     Incomplete,
     NothingMeasured,
-    Inconclusive,
     HostUnavailable,
     /// This machine: disk full, folder not writable.
     Workstation,
 }
 
 /// The first that holds is the exit code.
-const PRECEDENCE: [Exit; 8] = [
+const PRECEDENCE: [Exit; 7] = [
     Exit::Fault,
     Exit::BadInput,
     Exit::Workstation,
@@ -26,7 +25,6 @@ const PRECEDENCE: [Exit; 8] = [
     Exit::NothingMeasured,
     Exit::Incomplete,
     Exit::Refused,
-    Exit::Inconclusive,
 ];
 
 impl Exit {
@@ -38,7 +36,6 @@ impl Exit {
             Exit::Refused => 4,
             Exit::Incomplete => 5,
             Exit::NothingMeasured => 8,
-            Exit::Inconclusive => 10,
             Exit::HostUnavailable => 12,
             Exit::Workstation => 13,
         }

@@ -73,13 +73,13 @@ impl From<RecordError> for Failure {
 /// A file that the user named cannot be read.
 pub fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     let shown: PathBuf = path.to_owned();
-    Failure::Input(format!("{} can not be read: {error}", shown.display()))
+    Failure::Input(format!("{} cannot be read: {error}", shown.display()))
 }
 
 /// The journal of a record cannot be written any more.
 pub fn unwritable(folder: &Path, error: &std::io::Error) -> Failure {
     Failure::Workstation(format!(
-        "the record in {} can not be written: {error}\n\
+        "the record in {} cannot be written: {error}\n\
          everything up to the last whole line is kept\n\
          next: make room or make the folder writable, then `fieldtrial resume {}`",
         folder.display(),

@@ -31,7 +31,7 @@ pub fn init(args: &InitArgs) -> Outcome {
         let written = std::fs::create_dir_all(&folder)
             .and_then(|()| OpenOptions::new().write(true).create_new(true).open(&path))
             .and_then(|mut file| file.write_all(text.as_bytes()));
-        written.map_err(|e| Failure::Workstation(format!("{} can not be written: {e}", path.display())))?;
+        written.map_err(|e| Failure::Workstation(format!("{} cannot be written: {e}", path.display())))?;
         answer(format_args!("wrote {}", path.display()))?;
     }
     let campaign = args.folder.join("campaigns/first.yaml");

@@ -162,5 +162,5 @@ fn guard_management(hosts: &Hosts, facts: &BTreeMap<String, Facts>) -> Result<()
 fn own_digest(exe: &Path) -> Result<String, Failure> {
     let read = std::fs::File::open(exe).and_then(|mut file| digest::of_all(&mut file));
     read.map(|(sha256, _)| sha256)
-        .map_err(|e| Failure::Fault(format!("{} can not be read: {e}", exe.display())))
+        .map_err(|e| Failure::Fault(format!("{} cannot be read: {e}", exe.display())))
 }

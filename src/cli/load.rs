@@ -124,7 +124,10 @@ fn load_hosts_from(path: &Path, folder: Option<&Path>) -> Result<(Source, Hosts,
             let folder = folder.map_or_else(|| folder_of(path), Path::to_owned);
             for host in hosts.hosts.values_mut() {
                 if let Transport::Ssh { config: Some(config), .. } = &mut host.transport {
-                    *config = folder.join(&config);
+                    *config = match (config.strip_prefix("~"), std::env::var_os("HOME")) {
+                        (Ok(rest), Some(home)) => PathBuf::from(home).join(rest),
+                        _ => folder.join(&config),
+                    };
                 }
             }
             Ok((source, hosts, folder))

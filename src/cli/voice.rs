@@ -11,7 +11,7 @@ const PAGE: u16 = 110;
 /// One line of the answer, or several. A reader who has gone (`| head -1`) is no trouble.
 ///
 /// # Errors
-/// Standard output can not be written, for example to a full disk.
+/// Standard output cannot be written, for example to a full disk.
 pub fn answer(text: impl Display) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     written(writeln!(out, "{text}").and_then(|()| out.flush()))
@@ -24,7 +24,7 @@ pub fn answer(text: impl Display) -> Result<(), Failure> {
 pub fn written(result: io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Workstation(format!(
-            "the answer can not be written to standard output: {e}\nnext: make room there, or send it elsewhere"
+            "the answer cannot be written to standard output: {e}\nnext: make room there, or send it elsewhere"
         ))),
         _ => Ok(()),
     }

@@ -78,7 +78,7 @@ pub fn values(notes: &[RoleNote]) -> (BTreeMap<String, f64>, BTreeMap<String, St
     put(
         "peak_rss",
         report.peak_rss_bytes.map(|b| b as f64),
-        "not above the launcher's own memory before the program began, so it can not be told apart",
+        "not above the launcher's own memory before the program began, so it cannot be told apart",
     );
     let no_io = "the kernel gave no byte counts for this run";
     put("bytes_read", report.read_bytes.map(|b| b as f64), no_io);

@@ -29,7 +29,7 @@ pub fn decide(plan: &Plan, facts: &BTreeMap<String, Facts>, cell: u64) -> Result
             return Err(Box::new(note(plan, cell, Fate::Excluded, Some(("rule", reason, vec![])))));
         }
         Decision::Undecided(rule) => {
-            return refuse("rule", format!("no facts to decide the rule {rule}"), vec![]);
+            return refuse("rule", format!("its hosts do not tell what decides the rule {rule}"), vec![]);
         }
         Decision::Broken(why) => {
             return refuse("rule", format!("a rule gives no answer here: {why}"), vec![]);
@@ -47,7 +47,7 @@ pub fn decide(plan: &Plan, facts: &BTreeMap<String, Facts>, cell: u64) -> Result
     hosts.dedup_by_key(|h| h.name.clone());
     let missed = requirement::missed(&work, &hosts, &plan.campaign, facts);
     match missed.first() {
-        Some(first) => refuse("host", format!("a host can not do it: {first}"), missed.clone()),
+        Some(first) => refuse("host", format!("a host cannot do it: {first}"), missed.clone()),
         None => Ok(Candidate { cell, work }),
     }
 }

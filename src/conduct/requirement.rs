@@ -30,15 +30,12 @@ pub fn check_host(host: &Host, campaign: Option<&Campaign>, facts: &Facts) -> Ve
         host.requirements.iter().map(|(name, text)| check_rule(name, text, &scope, facts)).collect();
     for (port, declared) in &host.ports {
         let seen = facts.get("ports").and_then(|p| p.get(port));
+        let there = seen.and_then(|s| s.get("present")).and_then(Value::as_bool) == Some(true);
         checked.push(Checked {
             name: format!("port {port}"),
             rule: format!("interface {} exists", declared.interface),
-            met: seen.is_some_and(|s| !s.is_null()),
-            found: if seen.is_some_and(|s| !s.is_null()) {
-                String::new()
-            } else {
-                "no such interface".into()
-            },
+            met: there,
+            found: if there { String::new() } else { interfaces(facts) },
         });
         for (fact, wanted) in &declared.expect {
             checked.push(check_equal(&format!("port {port}"), fact, wanted, seen.and_then(|s| s.get(fact))));
@@ -78,6 +75,12 @@ pub fn missed(
         }
     }
     missed
+}
+
+fn interfaces(facts: &Facts) -> String {
+    let names = facts.get("interfaces").and_then(Value::as_array).into_iter().flatten();
+    let names: Vec<&str> = names.filter_map(Value::as_str).collect();
+    format!("no such interface; the host has {}", names.join(", "))
 }
 
 fn check_rule(name: &str, text: &str, scope: &Scope, facts: &Facts) -> Checked {

@@ -85,7 +85,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Cells to go on with, or why one that was live can not go on.
+    /// Cells to go on with, or why one that was live cannot go on.
     fn decide_cells(&mut self, asked: Asked) -> io::Result<Result<Vec<Candidate>, String>> {
         let cells: Box<dyn Iterator<Item = u64>> = match asked {
             Asked::Rest => Box::new(0..self.plan.cells()),

@@ -83,8 +83,11 @@ fn fault(at: &str, message: String, help: &str) -> Fault {
     Fault { at: at.into(), message, help: help.into() }
 }
 
-/// Names of the hosts that the plan's cells use.
+/// Names of the hosts that the plan's cells use, and all of them where a rule asks for facts of hosts.
 pub fn hosts_used(plan: &Plan) -> BTreeSet<String> {
+    if plan.campaign.exclude.iter().any(|e| e.rule.names().contains("hosts")) {
+        return plan.hosts.hosts.keys().cloned().collect();
+    }
     let mut used = BTreeSet::new();
     for work in representatives(plan).into_iter().filter_map(|cell| plan.work(cell).ok()) {
         match work {
@@ -158,7 +161,7 @@ fn check_work(plan: &Plan, work: &Work, faults: &mut BTreeSet<Fault>) {
                 faults.insert(fault(
                     "workload.packets.between",
                     format!(
-                        "`{}` and `{}` can not be cabled: only one of them is in the embedded lab",
+                        "`{}` and `{}` cannot be cabled: only one of them is in the embedded lab",
                         w.tx, w.rx
                     ),
                     "use two hosts of the same kind",

@@ -15,8 +15,8 @@ use crate::rule::Scope;
 pub enum Verdict {
     Keep,
     Exclude,
-    /// It refers to facts of a host that were never seen.
-    Undecided,
+    /// It refers to facts of a host that were never seen, or that the host does not tell.
+    Undecided(String),
     /// It could not be evaluated.
     Broken(String),
 }
@@ -55,7 +55,7 @@ impl Decided {
                 verdicts.push(match exclusion.rule.eval(&scope) {
                     Ok(true) => Verdict::Exclude,
                     Ok(false) => Verdict::Keep,
-                    Err(_) if hosts.is_some() && facts.is_empty() => Verdict::Undecided,
+                    Err(why) if hosts.is_some() => Verdict::Undecided(why),
                     Err(why) => Verdict::Broken(why),
                 });
             }

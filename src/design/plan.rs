@@ -85,7 +85,7 @@ impl Plan {
         for rule in &self.rules {
             match rule.verdict(&self.grid, point, arm) {
                 Verdict::Exclude => return Decision::Excluded(rule.reason()),
-                Verdict::Undecided => decision = Decision::Undecided(rule.reason()),
+                Verdict::Undecided(why) => decision = Decision::Undecided(format!("{}: {why}", rule.text)),
                 Verdict::Broken(why) => return Decision::Broken(format!("{}: {why}", rule.text)),
                 Verdict::Keep => {}
             }

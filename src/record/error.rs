@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    #[error("{path} can not be {doing}: {source}", path = path.display())]
+    #[error("{path} cannot be {doing}: {source}", path = path.display())]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
     #[error("{path} is no record: it has no journal.jsonl", path = path.display())]
     NotARecord { path: PathBuf },

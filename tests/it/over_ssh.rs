@@ -141,6 +141,21 @@ fn the_port_that_carries_ssh_is_never_a_test_port() {
 }
 
 #[test]
+fn a_port_that_is_not_there_refuses_the_cells_that_need_it() {
+    let Some(lab) = Lab::two_hosts() else { return };
+    let hosts = tx_and_rx(&lab, "nosuch0", "10s");
+    let campaign = Path::new(env!("CARGO_MANIFEST_DIR")).join("campaigns/quickstart.yaml");
+    let output = run(&lab, &["run", text(&campaign), "--hosts", text(&hosts), "--reports", "reports"]);
+    assert_eq!(code(&output), 8, "{}", told(&output));
+    let rejected = csv_rows(&only_record(&lab.folder().join("reports")).join("rejected.csv"));
+    assert_eq!(rejected.len(), 4, "{rejected:?}");
+    let reason = &rejected[0]["reason"];
+    assert!(reason.contains("nosuch0") && reason.contains("test0"), "what lacks and what is there: {reason}");
+    let output = run(&lab, &["hosts", "check", text(&hosts)]);
+    assert_eq!(code(&output), 4, "{}", told(&output));
+}
+
+#[test]
 fn a_host_of_another_architecture_asks_for_its_agent() {
     let Some(lab) = Lab::two_hosts() else { return };
     tx_and_rx(&lab, crate::lab::TEST_INTERFACE, "10s");

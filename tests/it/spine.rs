@@ -130,7 +130,7 @@ fn plan_on(campaign_text: &str, hosts_text: &str) -> Plan {
 /// One session: its events are folded into `evidence`.
 fn session(plan: &Plan, lab: &mut StandIn, evidence: &mut Evidence, asked: Asked, stop: Stop) -> Ended {
     let facts = ["h1", "h2", "tx", "rx"]
-        .map(|h| (h.to_owned(), BTreeMap::from([("ports".to_owned(), json!({"port0": {}}))])))
+        .map(|h| (h.to_owned(), BTreeMap::from([("ports".to_owned(), json!({"port0": {"present": true}}))])))
         .into();
     let before = evidence.clone();
     let mut clock = 0;
