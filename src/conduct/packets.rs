@@ -75,6 +75,8 @@ fn tool(args: Vec<String>, stdin: Stdin, deadline_ms: u64) -> JobSpec {
     }
 }
 
+const NO_RESULT: &str = "sender or receiver gave no result";
+
 /// What one stream came to.
 struct Stream {
     name: String,
@@ -141,7 +143,11 @@ pub fn proof(notes: &[RoleNote]) -> Proof {
 /// Proof of a timed pass: the number of frames is the result there, so only delivery is compared.
 pub fn timed_proof(notes: &[RoleNote]) -> Proof {
     let mut proof = Proof::default();
-    for s in streams(notes) {
+    let streams = streams(notes);
+    if streams.is_empty() {
+        proof.answer.insert("result".into(), NO_RESULT.into());
+    }
+    for s in streams {
         let intact = if s.corrupted == 0 && s.duplicated == 0 {
             "intact, none twice".to_owned()
         } else {
@@ -187,7 +193,7 @@ fn delivered(s: &Stream) -> String {
 pub fn delivery_faults(notes: &[RoleNote]) -> Vec<String> {
     let streams = streams(notes);
     if streams.is_empty() {
-        return vec!["sender or receiver gave no result".into()];
+        return vec![NO_RESULT.into()];
     }
     let mut faults: Vec<String> = streams
         .iter()
@@ -200,12 +206,14 @@ pub fn delivery_faults(notes: &[RoleNote]) -> Vec<String> {
     // Case P03: what the kernel accepted and what left the port are two numbers, and both must agree.
     let handed: u64 = streams.iter().map(|s| s.handed).sum();
     let sent = result(notes, "send");
+    // A counter that went backward gives a lower bound, which accuses no frame.
     if let Some(left) = sent.and_then(|s| s.get("left_total")).and_then(Value::as_u64)
         && left < handed
+        && !is_set(sent, "counter_backward")
     {
         faults.push(format!("{handed} frames were handed to the kernel, {left} left the port"));
     }
-    if sent.and_then(|s| s.get("cut_short")).and_then(Value::as_bool) == Some(true) {
+    if is_set(sent, "cut_short") {
         faults.push("the sender fell behind and was cut short: fewer frames were offered than asked".into());
     }
     if let Some(drops) = result(notes, "receive").and_then(|r| r.get("kernel_drops")).and_then(Value::as_u64)
@@ -230,19 +238,24 @@ pub fn values(
         Some(value) => drop(values.insert(name.to_owned(), value)),
         None => drop(absent.insert(name.to_owned(), why.to_owned())),
     };
-    let backward = sent.and_then(|s| s.get("counter_backward")).and_then(Value::as_bool).unwrap_or(false);
+    let backward = is_set(sent, "counter_backward");
     let left = if backward { None } else { number(sent, "/left/per_second") };
-    let why = if backward {
-        "the port's counter went backward during the run"
-    } else {
-        "the sender gave no result"
+    let unsent = match sent {
+        Some(_) => "sending ended before its window began",
+        None => "the sender gave no result",
     };
+    let why = if backward { "the port's counter went backward during the run" } else { unsent };
     put("tx_rate", left, why);
     put("tx_bits_l1", left.map(|r| r * (f64::from(work.frame_size) + WIRE_OVERHEAD) * 8.0), why);
-    put("handed_rate", number(sent, "/handed/per_second"), "the sender gave no result");
-    put("rx_rate", number(received, "/rx_rate/per_second"), "the receiver saw no window of traffic");
+    put("handed_rate", number(sent, "/handed/per_second"), unsent);
+    let unseen = match received {
+        Some(_) if is_set(received, "clock_was_set") => "the receiver's clock was set during the run",
+        Some(_) => "the receiver saw no window of traffic",
+        None => "the receiver gave no result",
+    };
+    put("rx_rate", number(received, "/rx_rate/per_second"), unseen);
     let lost = (!streams(notes).is_empty()).then(|| streams(notes).iter().map(|s| s.lost as f64).sum());
-    put("lost", lost, "sender or receiver gave no result");
+    put("lost", lost, NO_RESULT);
     let cpu = notes.iter().find(|n| n.role == "send").and_then(|n| n.report.user_ns.zip(n.report.system_ns));
     put(
         "sender_cpu_time",
@@ -265,6 +278,10 @@ pub fn values(
         }
     }
     (values, absent, samples)
+}
+
+fn is_set(from: Option<&Value>, flag: &str) -> bool {
+    from.and_then(|v| v.get(flag)).and_then(Value::as_bool) == Some(true)
 }
 
 fn result<'a>(notes: &'a [RoleNote], role: &str) -> Option<&'a Value> {

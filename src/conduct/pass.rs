@@ -9,7 +9,7 @@ use super::lab::{JobId, Lab, LabError, LabEvent};
 use super::paste::command_line;
 use super::watch::Stop;
 use crate::evidence::event::RoleNote;
-use crate::model::job::{End, JobReport, JobSpec};
+use crate::model::job::{End, JobReport, JobSpec, Stdin};
 
 /// One role of a pass.
 #[derive(Debug, Clone)]
@@ -42,6 +42,8 @@ pub struct PassEnd {
 
 /// The agent keeps the deadline; we allow it this much more before we call the host lost.
 const GRACE: Duration = Duration::from_secs(10);
+/// More again where files are hashed on the host first, which its deadline does not count.
+const HASHING: Duration = Duration::from_secs(600);
 /// Kept of each stream for reading, in bytes.
 const HEAD: usize = 2048;
 
@@ -49,14 +51,13 @@ const HEAD: usize = 2048;
 /// host is lost, and then its own lease ends what ran there.
 pub fn run(lab: &mut dyn Lab, roles: &[Role], stop: &dyn Fn() -> Stop) -> PassEnd {
     let began = Instant::now();
-    let longest = roles.iter().map(|r| r.spec.deadline_ms).max().unwrap_or(0);
     let mut pass = Pass {
         roles,
         jobs: vec![None; roles.len()],
         ready: vec![false; roles.len()],
         reports: vec![None; roles.len()],
         trouble: None,
-        limit: began + Duration::from_millis(longest) + GRACE,
+        limit: began + roles.iter().map(|r| patience(&r.spec)).max().unwrap_or(GRACE),
     };
     pass.start_all(lab, stop);
     pass.wait_for_ends(lab, stop);
@@ -110,7 +111,10 @@ impl Pass<'_> {
             Some(LabEvent::Said { job, event }) => self.said(lab, job, &event),
             Some(LabEvent::Ended { job, report }) => self.ended(lab, job, *report),
             Some(LabEvent::Lost { host, why }) if self.roles.iter().any(|r| r.host == host) => {
-                self.in_trouble(lab, Trouble::Lost(format!("host {host} is lost: {why}")));
+                let lost = Trouble::Lost(format!("host {host} is lost: {why}"));
+                self.in_trouble(lab, lost.clone());
+                // Whatever came before, nobody will tell how its jobs ended.
+                self.trouble = Some(lost);
             }
             Some(LabEvent::Lost { .. }) => {}
             None if Instant::now() > self.limit => {
@@ -215,6 +219,12 @@ impl Pass<'_> {
     }
 }
 
+/// How long to wait for the end of a job of a host that still answers.
+fn patience(spec: &JobSpec) -> Duration {
+    let hashes = !spec.inputs.is_empty() || matches!(spec.stdin, Stdin::File(_));
+    Duration::from_millis(spec.deadline_ms) + GRACE + if hashes { HASHING } else { Duration::ZERO }
+}
+
 /// Frames handed over per stream, as the receiver waits for it.
 fn sent_line(result: Option<&Value>) -> String {
     let mut sent = BTreeMap::new();
@@ -235,4 +245,29 @@ fn trouble_of(error: LabError) -> Trouble {
 
 fn seconds(ms: u64) -> String {
     format!("{} s", ms as f64 / 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::job::Program;
+
+    #[test]
+    fn a_host_that_hashes_large_inputs_is_not_taken_for_lost() {
+        let mut spec = JobSpec {
+            program: Program::Argv(vec!["x".into()]),
+            env: BTreeMap::new(),
+            cwd: None,
+            stdin: Stdin::Empty,
+            inputs: vec![],
+            deadline_ms: 1000,
+            keep_bytes: 0,
+            speaks_events: false,
+        };
+        assert_eq!(patience(&spec), Duration::from_secs(11));
+        spec.inputs.push("/data/large".into());
+        assert_eq!(patience(&spec), Duration::from_secs(611));
+        (spec.inputs, spec.stdin) = (vec![], Stdin::File("/data/large".into()));
+        assert_eq!(patience(&spec), Duration::from_secs(611));
+    }
 }

@@ -18,6 +18,9 @@ pub struct Checked {
     pub met: bool,
     /// What was found instead; empty when met.
     pub found: String,
+    /// The port that it is about; None for a requirement of the host itself.
+    #[serde(skip)]
+    pub port: Option<String>,
 }
 
 /// Every requirement of a host, held facts included, against its facts.
@@ -36,9 +39,11 @@ pub fn check_host(host: &Host, campaign: Option<&Campaign>, facts: &Facts) -> Ve
             rule: format!("interface {} exists", declared.interface),
             met: there,
             found: if there { String::new() } else { interfaces(facts) },
+            port: Some(port.clone()),
         });
         for (fact, wanted) in &declared.expect {
-            checked.push(check_equal(&format!("port {port}"), fact, wanted, seen.and_then(|s| s.get(fact))));
+            let check = check_equal(&format!("port {port}"), fact, wanted, seen.and_then(|s| s.get(fact)));
+            checked.push(Checked { port: Some(port.clone()), ..check });
         }
     }
     for (fact, wanted) in campaign.iter().flat_map(|c| &c.hold) {
@@ -65,10 +70,8 @@ pub fn missed(
             continue;
         };
         for check in check_host(host, Some(campaign), facts).into_iter().filter(|c| !c.met) {
-            let other_port = check
-                .name
-                .strip_prefix("port ")
-                .is_some_and(|port| !needed.iter().any(|n| n.host == host.name && n.port == port));
+            let is_needed = |port: &String| needed.iter().any(|n| n.host == host.name && n.port == *port);
+            let other_port = check.port.as_ref().is_some_and(|port| !is_needed(port));
             if !other_port {
                 missed.push(format!("{}: {} ({}): {}", host.name, check.name, check.rule, check.found));
             }
@@ -98,7 +101,7 @@ fn check_rule(name: &str, text: &str, scope: &Scope, facts: &Facts) -> Checked {
         }
         Err(why) => (false, why),
     };
-    Checked { name: name.into(), rule: text.into(), met, found }
+    Checked { name: name.into(), rule: text.into(), met, found, port: None }
 }
 
 fn check_equal(name: &str, fact: &str, wanted: &str, seen: Option<&Value>) -> Checked {
@@ -109,7 +112,7 @@ fn check_equal(name: &str, fact: &str, wanted: &str, seen: Option<&Value>) -> Ch
         (false, Some(seen)) => format!("{fact} is {seen}"),
         (false, None) => format!("the host does not tell its {fact}"),
     };
-    Checked { name: name.into(), rule: format!("{fact} is {wanted}"), met, found }
+    Checked { name: name.into(), rule: format!("{fact} is {wanted}"), met, found, port: None }
 }
 
 fn show(value: &Value) -> String {

@@ -260,6 +260,9 @@ impl Trial<'_> {
         works: &HashMap<u64, Work>,
         standing: &HashMap<u64, Standing>,
     ) -> io::Result<Ended> {
+        if !standing.contains_key(&cell) {
+            return Ok(Ended::Complete);
+        }
         let last = self.before.blocks.keys().next_back().copied().unwrap_or(0);
         let block = last.max(self.plan.campaign.blocks.count) + 1;
         let control = self.plan.control_of(cell);
@@ -273,6 +276,9 @@ impl Trial<'_> {
         let ids = order.iter().map(|cell| self.plan.id(*cell)).collect();
         (self.note)(Event::Block(BlockNote { block, rerun_of: Some(self.plan.id(cell)), order: ids }))?;
         for (place, cell) in order.into_iter().enumerate() {
+            if self.watch.stop() != Stop::No {
+                return Ok(Ended::Stopped);
+            }
             if let Some(ended) = self.one_run(cell, block, place as u32 + 1, works, standing)? {
                 return Ok(ended);
             }

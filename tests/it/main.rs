@@ -17,5 +17,6 @@ mod record;
 mod remote;
 mod runner;
 mod scene;
+mod seams;
 mod skip;
 mod spine;

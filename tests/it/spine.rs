@@ -19,17 +19,20 @@ use serde_json::json;
 type Act = Box<dyn FnMut(&str, &JobSpec, u64) -> Result<JobReport, LabError>>;
 
 /// Answers every job at once by the given act; keeps the order of everything.
-struct StandIn {
+pub struct StandIn {
     act: Act,
     next: u64,
     events: VecDeque<LabEvent>,
     waiting: Option<(JobId, JobReport)>,
-    log: Vec<String>,
+    pub log: Vec<String>,
+    /// A host that is lost when anything is to be stopped.
+    pub lost_on_stop: Option<String>,
 }
 
 impl StandIn {
-    fn new(act: impl FnMut(&str, &JobSpec, u64) -> Result<JobReport, LabError> + 'static) -> StandIn {
-        StandIn { act: Box::new(act), next: 0, events: VecDeque::new(), waiting: None, log: vec![] }
+    pub fn new(act: impl FnMut(&str, &JobSpec, u64) -> Result<JobReport, LabError> + 'static) -> StandIn {
+        let (events, log) = (VecDeque::new(), vec![]);
+        StandIn { act: Box::new(act), next: 0, events, waiting: None, log, lost_on_stop: None }
     }
 }
 
@@ -57,6 +60,10 @@ impl Lab for StandIn {
     }
     fn stop(&mut self, job: JobId) -> Result<(), LabError> {
         self.log.push("stop".into());
+        if let Some(host) = self.lost_on_stop.take() {
+            self.events.push_back(LabEvent::Lost { host: host.clone(), why: "cable".into() });
+            return Err(LabError::Lost { host, why: "cable".into() });
+        }
         if let Some((waiting, mut report)) = self.waiting.take() {
             assert_eq!(waiting, job);
             report.end = End::Stopped;
@@ -73,7 +80,7 @@ impl Lab for StandIn {
     fn forget(&mut self, _job: JobId) {}
 }
 
-struct Silent(Stop);
+pub struct Silent(Stop);
 impl Watch for Silent {
     fn proving(&mut self, _cells: u64) {}
     fn proven(&mut self, _cell: &CellId, _refusal: Option<&str>) {}
@@ -85,14 +92,14 @@ impl Watch for Silent {
     }
 }
 
-fn words(spec: &JobSpec) -> Vec<String> {
+pub fn words(spec: &JobSpec) -> Vec<String> {
     match &spec.program {
         Program::Argv(words) | Program::Tool(words) => words.clone(),
         Program::Shell(text) => vec![text.clone()],
     }
 }
 
-fn report(spec: &JobSpec, program: &str, output: &str) -> JobReport {
+pub fn report(spec: &JobSpec, program: &str, output: &str) -> JobReport {
     let captured =
         Captured { bytes: output.len() as u64, sha256: output.into(), kept: 1, ..Captured::default() };
     JobReport {
@@ -114,13 +121,13 @@ fn report(spec: &JobSpec, program: &str, output: &str) -> JobReport {
     }
 }
 
-const HOSTS: &str = "hosts:\n  h1: {ssh: h1}\n  h2: {ssh: h2}\n";
+pub const HOSTS: &str = "hosts:\n  h1: {ssh: h1}\n  h2: {ssh: h2}\n";
 
-fn plan(campaign_text: &str) -> Plan {
+pub fn plan(campaign_text: &str) -> Plan {
     plan_on(campaign_text, HOSTS)
 }
 
-fn plan_on(campaign_text: &str, hosts_text: &str) -> Plan {
+pub fn plan_on(campaign_text: &str, hosts_text: &str) -> Plan {
     let parsed = campaign::parse(&Source::new("c.yaml", campaign_text));
     let hosts = inventory::parse(&Source::new("h.yaml", hosts_text));
     let campaign = parsed.campaign.unwrap_or_else(|| panic!("{:?}", parsed.complaints));
@@ -128,7 +135,17 @@ fn plan_on(campaign_text: &str, hosts_text: &str) -> Plan {
 }
 
 /// One session: its events are folded into `evidence`.
-fn session(plan: &Plan, lab: &mut StandIn, evidence: &mut Evidence, asked: Asked, stop: Stop) -> Ended {
+pub fn session(plan: &Plan, lab: &mut StandIn, evidence: &mut Evidence, asked: Asked, stop: Stop) -> Ended {
+    watched(plan, lab, evidence, asked, &mut Silent(stop))
+}
+
+pub fn watched(
+    plan: &Plan,
+    lab: &mut StandIn,
+    evidence: &mut Evidence,
+    asked: Asked,
+    watch: &mut dyn Watch,
+) -> Ended {
     let facts = ["h1", "h2", "tx", "rx"]
         .map(|h| (h.to_owned(), BTreeMap::from([("ports".to_owned(), json!({"port0": {"present": true}}))])))
         .into();
@@ -146,21 +163,20 @@ fn session(plan: &Plan, lab: &mut StandIn, evidence: &mut Evidence, asked: Asked
     };
     let started = Session { kind, command: vec![], version: "0".into(), tool_sha256: "0".into() };
     note(Event::Session(started)).unwrap();
-    let mut watch = Silent(stop);
-    let trial = Trial { plan, facts: &facts, lab, watch: &mut watch, note: &mut note, before: &before };
+    let trial = Trial { plan, facts: &facts, lab, watch, note: &mut note, before: &before };
     trial.conduct(asked).unwrap()
 }
 
-fn outcomes(evidence: &Evidence) -> BTreeMap<(String, u32, u32), RunOutcome> {
+pub fn outcomes(evidence: &Evidence) -> BTreeMap<(String, u32, u32), RunOutcome> {
     let key = |r: &RunKey| (r.cell.0.clone(), r.block, r.attempt);
     evidence.runs.iter().map(|r| (key(&r.note.run), r.note.outcome)).collect()
 }
 
-fn fate(evidence: &Evidence, cell: &str) -> Fate {
+pub fn fate(evidence: &Evidence, cell: &str) -> Fate {
     evidence.cells[&CellId(cell.into())].fate
 }
 
-const TWO_ARMS: &str = "
+pub const TWO_ARMS: &str = "
 campaign: c
 question: q?
 hosts: h.yaml
@@ -356,7 +372,7 @@ fn a_request_to_stop_ends_before_the_next_job() {
     assert!(!evidence.complete);
 }
 
-const PACKETS: &str = "
+pub const PACKETS: &str = "
 campaign: p
 question: q?
 hosts: h.yaml
@@ -368,7 +384,7 @@ verify: {frames: 100}
 accept: [zero_loss]
 blocks: {count: 1, order: forward}
 ";
-const PACKET_HOSTS: &str = "
+pub const PACKET_HOSTS: &str = "
 hosts:
   tx: {transport: netns, ports: {port0: {interface: a}}}
   rx: {transport: netns, ports: {port0: {interface: b}}}
@@ -376,7 +392,7 @@ links: [[tx.port0, rx.port0]]
 ";
 
 /// A receiver that sees `seen` of `sent` frames.
-fn packet_report(spec: &JobSpec, sent: u64, seen: u64) -> JobReport {
+pub fn packet_report(spec: &JobSpec, sent: u64, seen: u64) -> JobReport {
     let mut report = report(spec, "tool", "");
     let digest = words(spec).iter().any(|w| w == "--digest").then_some("d");
     report.result = Some(if words(spec)[0] == "packet-receive" {
