@@ -1,7 +1,5 @@
 //! Everything of a record that is derived from its journal, written beside it.
 
-use std::collections::BTreeSet;
-
 use super::exit::Exit;
 use super::failure::Failure;
 use crate::analysis::findings::Findings;
@@ -75,13 +73,33 @@ fn listed(patterns: &[String], cell: &CellId) -> bool {
     patterns.iter().any(|pattern| cell.fits(pattern))
 }
 
-/// The exits of a rerun: its own block's runs, and no others.
-pub fn rerun_exits(evidence: &Evidence) -> Vec<Exit> {
+/// The exits of a rerun: its own block's runs, and no others; expected outcomes are none here too.
+pub fn rerun_exits(evidence: &Evidence, expect: &Expected) -> Vec<Exit> {
     let session = evidence.sessions.len().saturating_sub(1);
     let own: Vec<_> = evidence.runs.iter().filter(|r| r.session == session).collect();
     if own.is_empty() {
         return vec![Exit::NothingMeasured];
     }
-    let outcomes: BTreeSet<RunOutcome> = own.iter().map(|r| r.note.outcome).collect();
-    if outcomes.iter().all(|o| *o == RunOutcome::Measured) { vec![] } else { vec![Exit::Incomplete] }
+    let as_expected = own.iter().all(|r| expected(expect, r.note.outcome, &r.note.run.cell));
+    if as_expected { vec![] } else { vec![Exit::Incomplete] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::event::{Event, RunNote};
+    use crate::model::cell::RunKey;
+
+    #[test]
+    fn a_rerun_that_is_rejected_as_declared_is_no_failure() {
+        let mut evidence = Evidence::default();
+        for (cell, outcome) in [("/control", RunOutcome::Measured), ("/slow", RunOutcome::Rejected)] {
+            let run = RunKey { cell: CellId(cell.into()), block: 3, attempt: 1 };
+            let note = RunNote::unobserved(run, 1, outcome, String::new());
+            evidence.apply("t", Event::RunEnded(Box::new(note)));
+        }
+        let declared = Expected { rejected: vec!["/slow".into()], ..Expected::default() };
+        assert_eq!(rerun_exits(&evidence, &declared), []);
+        assert_eq!(rerun_exits(&evidence, &Expected::default()), [Exit::Incomplete]);
+    }
 }

@@ -124,9 +124,13 @@ fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: bool, again: bool) 
     let findings = derive(folder, &evidence)?;
     print_answer(folder, &findings, json)?;
     let expect = &plan.campaign.expect;
-    let mut exits = if again { rerun_exits(&evidence) } else { exits(&evidence, expect) };
+    let mut exits = if again { rerun_exits(&evidence, expect) } else { exits(&evidence, expect) };
     match ended {
         Ended::Complete => {}
+        Ended::Stopped if again => {
+            aside(format_args!("stopped; ask for the same rerun again, which makes a block of its own"));
+            exits.push(Exit::Incomplete);
+        }
         Ended::Stopped => {
             aside(format_args!("stopped; `fieldtrial resume {}` goes on", folder.path().display()));
             exits.push(Exit::Incomplete);
