@@ -125,14 +125,14 @@ fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: bool, again: bool) 
     print_answer(folder, &findings, json)?;
     let expect = &plan.campaign.expect;
     let mut exits = if again { rerun_exits(&evidence, expect) } else { exits(&evidence, expect) };
+    let next = match again {
+        true => "ask for the same rerun again, which makes a block of its own".to_owned(),
+        false => format!("`fieldtrial resume {}` goes on", folder.path().display()),
+    };
     match ended {
         Ended::Complete => {}
-        Ended::Stopped if again => {
-            aside(format_args!("stopped; ask for the same rerun again, which makes a block of its own"));
-            exits.push(Exit::Incomplete);
-        }
         Ended::Stopped => {
-            aside(format_args!("stopped; `fieldtrial resume {}` goes on", folder.path().display()));
+            aside(format_args!("stopped; {next}"));
             exits.push(Exit::Incomplete);
         }
         Ended::Changed(why) => {
@@ -143,10 +143,7 @@ fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: bool, again: bool) 
             exits.push(Exit::Incomplete);
         }
         Ended::Lost(why) => {
-            aside(format_args!(
-                "{why}\n`fieldtrial resume {}` goes on when it answers again",
-                folder.path().display()
-            ));
+            aside(format_args!("{why}\nwhen it answers again: {next}"));
             exits.push(Exit::HostUnavailable);
         }
     }
