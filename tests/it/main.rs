@@ -12,6 +12,8 @@ mod listeners;
 mod mistakes;
 mod over_ssh;
 mod process;
+mod promises;
+mod promises_over_ssh;
 mod quickstart;
 mod record;
 mod remote;
