@@ -13,6 +13,7 @@ mod mistakes;
 mod over_ssh;
 mod process;
 mod promises;
+mod promises_desk;
 mod promises_over_ssh;
 mod quickstart;
 mod record;
