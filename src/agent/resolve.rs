@@ -5,10 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::identity::Digests;
-use crate::model::job::{FileId, JobSpec, Program, Stdin};
+use crate::model::job::{DEFAULT_PATH, FileId, JobSpec, Program, Stdin};
 
-/// Search path of a job that is given none.
-pub const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Every process of a job carries it; whoever looks for left-over processes looks for this name.
 pub const JOB_MARK: &str = "FIELDTRIAL_JOB";
 const OWN_BINARY: &str = "/proc/self/exe";

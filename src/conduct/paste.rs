@@ -1,6 +1,6 @@
 //! The exact command of a job, ready to paste into a shell.
 
-use crate::model::job::{JobSpec, Program, Stdin};
+use crate::model::job::{DEFAULT_PATH, JobSpec, Program, Stdin};
 use crate::model::shell::quote;
 
 /// A line for a POSIX shell that does what the job did: same arguments, environment and input.
@@ -8,6 +8,9 @@ pub fn command_line(spec: &JobSpec) -> String {
     let mut line = String::new();
     if let Some(cwd) = &spec.cwd {
         line.push_str(&format!("cd {} && ", quote(cwd)));
+    } else if !matches!(spec.program, Program::Tool(_)) {
+        // The job had an empty folder of its own, and what it says may depend on that.
+        line.push_str("cd \"$(mktemp -d)\" && ");
     }
     let words: Vec<String> = match &spec.program {
         Program::Argv(argv) => argv.iter().map(|w| quote(w)).collect(),
@@ -19,7 +22,7 @@ pub fn command_line(spec: &JobSpec) -> String {
     if !matches!(spec.program, Program::Tool(_)) {
         line.push_str("env -i ");
         if !spec.env.contains_key("PATH") {
-            line.push_str("PATH=\"$PATH\" ");
+            line.push_str(&format!("PATH={DEFAULT_PATH} "));
         }
         for (name, value) in &spec.env {
             line.push_str(&format!("{name}={} ", quote(value)));

@@ -13,7 +13,8 @@ pub fn discovered(host: &Host, facts: &Facts) -> String {
     for name in ["hostname", "kernel", "arch", "cpu_model", "cpu_count", "memory_bytes"] {
         let _ = writeln!(file, "#   {name}: {}", text(name));
     }
-    let _ = writeln!(file, "\nhosts:\n  {}:", host.name);
+    let name = name(&host.name, &text("hostname"));
+    let _ = writeln!(file, "\nhosts:\n  {name}:");
     if let Transport::Ssh { alias, user, config, r#become } = &host.transport {
         let _ = writeln!(file, "    ssh: {}", quoted(alias));
         if let Some(user) = user {
@@ -49,8 +50,7 @@ pub fn discovered(host: &Host, facts: &Facts) -> String {
     }
     let _ = writeln!(
         file,
-        "\n# Which port is cabled to which, e.g.:\n# links:\n#   - [{0}.port0, other.port0]",
-        host.name
+        "\n# Which port is cabled to which, e.g.:\n# links:\n#   - [{name}.port0, other.port0]"
     );
     if !management.is_empty() {
         let _ = writeln!(
@@ -60,6 +60,17 @@ pub fn discovered(host: &Host, facts: &Facts) -> String {
         );
     }
     file
+}
+
+/// What a file may call the host: its alias, or its own name where the alias is an address or has a user before it.
+fn name(alias: &str, hostname: &str) -> String {
+    let may = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let good = |name: &&str| {
+        name.len() <= 64 && name.chars().all(may) && name.starts_with(|c: char| c.is_ascii_alphabetic())
+    };
+    let own = hostname.split('.').next().unwrap_or_default();
+    let behind_user = alias.rsplit('@').next().unwrap_or(alias);
+    [alias, behind_user, own].into_iter().find(good).unwrap_or("host").to_owned()
 }
 
 fn plain(value: &serde_json::Value) -> String {

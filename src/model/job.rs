@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// Search path of a job that is given none, the same on every host.
+pub const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 /// What an agent is asked to start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobSpec {
     pub program: Program,
-    /// The whole environment; nothing is inherited but `PATH` where it is not given.
+    /// The whole environment; nothing is inherited, and `PATH` is [`DEFAULT_PATH`] where it is not given.
     pub env: BTreeMap<String, String>,
     /// None: a fresh empty folder, removed afterwards.
     pub cwd: Option<String>,

@@ -10,6 +10,9 @@ use super::parent;
 use super::session::{End, STORY_WAIT, Session, Wire};
 use super::tail::Tail;
 
+/// All of our environment that a local agent gets: where its lease and its work folders lie.
+const KEPT: [&str; 3] = ["PATH", "TMPDIR", "XDG_RUNTIME_DIR"];
+
 /// Starts `exe agent ARGS…` and takes its lease.
 ///
 /// # Errors
@@ -23,6 +26,9 @@ pub fn connect(
 ) -> Result<Session, ConnectError> {
     let mut command = Command::new(exe);
     command.arg("agent").args(args);
+    // Whatever a job may read from `/proc/1/environ` would end in a record that is published.
+    command.env_clear();
+    command.envs(KEPT.iter().filter_map(|name| std::env::var_os(name).map(|value| (name, value))));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let ours = |found: String| ConnectError::Ours { found };
     let mut child = parent::spawn(command, libc::SIGTERM)

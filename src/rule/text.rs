@@ -144,6 +144,8 @@ fn plain(message: &str) -> String {
     let found = what.split_once("input ").map(|(_, found)| found.trim_matches('\''));
     match found {
         Some("<EOF>") => "expected more, found its end".into(),
+        Some("and") => "expected `&&`, found `and`".into(),
+        Some("or") => "expected `||`, found `or`".into(),
         Some(found) => format!("expected something else, found `{found}`"),
         None => what.to_owned(),
     }
@@ -276,9 +278,13 @@ mod tests {
         let error = Rule::parse("streams > ) 7").unwrap_err();
         assert_eq!(error.offset, 10, "{error}");
         assert_eq!(Rule::parse("  ").unwrap_err().offset, 0);
-        for (text, found) in
-            [("streams >", "found its end"), ("streams > ) 7", "found `)`"), ("a b", "found `b`")]
-        {
+        for (text, found) in [
+            ("streams >", "found its end"),
+            ("streams > ) 7", "found `)`"),
+            ("a b", "found `b`"),
+            ("a > 1 and b > 1", "expected `&&`"),
+            ("a > 1 or b > 1", "expected `||`"),
+        ] {
             let told = Rule::parse(text).unwrap_err().to_string();
             assert!(told.contains(found) && !told.contains("NUM_INT") && !told.contains("EOF"), "{told}");
         }

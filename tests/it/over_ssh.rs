@@ -27,13 +27,13 @@ pub fn tx_and_rx(lab: &Lab, interface: &str, lease: &str) -> PathBuf {
     write(lab, "hosts.yaml", &text)
 }
 
-fn write(lab: &Lab, name: &str, text: &str) -> PathBuf {
+pub fn write(lab: &Lab, name: &str, text: &str) -> PathBuf {
     let path = lab.folder().join(name);
     std::fs::write(&path, text).expect("the lab's folder can be written");
     path
 }
 
-fn fieldtrial(lab: &Lab, args: &[&str]) -> Command {
+pub fn fieldtrial(lab: &Lab, args: &[&str]) -> Command {
     let mut command = lab.fieldtrial();
     command.args(args);
     command.env("HOME", lab.folder().join("home")).env("XDG_CACHE_HOME", lab.folder().join("cache"));
