@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use super::identity::Digests;
 use crate::model::job::{DEFAULT_PATH, FileId, JobSpec, Program, Stdin};
 
-/// Every process of a job carries it; whoever looks for left-over processes looks for this name.
+/// Every process of a job carries it; whoever looks for left-over processes looks for this name. Its value is the
+/// same for every job, since a program that prints its environment must print the same in its proof and its runs.
 pub const JOB_MARK: &str = "FIELDTRIAL_JOB";
 const OWN_BINARY: &str = "/proc/self/exe";
 
@@ -42,18 +43,18 @@ struct Outline {
 ///
 /// # Errors
 /// See `resolve`.
-pub fn resolve_at_once(spec: &JobSpec, job: u64, digests: &Digests) -> Result<Option<Resolved>, Refusal> {
+pub fn resolve_at_once(spec: &JobSpec, digests: &Digests) -> Result<Option<Resolved>, Refusal> {
     let outline = outline(spec)?;
     let Some(program) = digests.recall(&outline.execute) else { return Ok(None) };
     let Some(inputs) = outline.inputs.iter().map(|i| digests.recall(i)).collect() else { return Ok(None) };
-    Ok(Some(outline.complete(spec, job, program, inputs)))
+    Ok(Some(outline.complete(spec, program, inputs)))
 }
 
 /// Resolves and hashes; may take as long as the files are big.
 ///
 /// # Errors
 /// The program, an input or the folder is missing or cannot be used.
-pub fn resolve(spec: &JobSpec, job: u64, digests: &Digests) -> Result<Resolved, Refusal> {
+pub fn resolve(spec: &JobSpec, digests: &Digests) -> Result<Resolved, Refusal> {
     let outline = outline(spec)?;
     let refuse =
         |what: &str, why: String| Refusal { argv: outline.argv.clone(), why: format!("{what} {why}") };
@@ -63,15 +64,15 @@ pub fn resolve(spec: &JobSpec, job: u64, digests: &Digests) -> Result<Resolved, 
         .iter()
         .map(|path| digests.identify(path).map_err(|e| refuse("input", e)))
         .collect::<Result<Vec<_>, _>>()?;
-    Ok(outline.complete(spec, job, program, inputs))
+    Ok(outline.complete(spec, program, inputs))
 }
 
 impl Outline {
-    fn complete(self, spec: &JobSpec, job: u64, mut program: FileId, inputs: Vec<FileId>) -> Resolved {
+    fn complete(self, spec: &JobSpec, mut program: FileId, inputs: Vec<FileId>) -> Resolved {
         program.path = self.shown;
         let mut env = spec.env.clone();
         env.entry("PATH".into()).or_insert_with(|| DEFAULT_PATH.into());
-        env.insert(JOB_MARK.into(), job.to_string());
+        env.insert(JOB_MARK.into(), "1".into());
         let execute = self.execute.to_string_lossy().into_owned();
         Resolved { execute, argv: self.argv, env: env.into_iter().collect(), program, inputs }
     }
@@ -183,47 +184,45 @@ mod tests {
 
     #[test]
     fn a_bare_name_is_found_in_the_path_of_the_job_and_identified() {
-        let resolved = resolve(&spec(argv(&["sh", "-c", "exit 0"])), 7, &Digests::default()).unwrap();
+        let resolved = resolve(&spec(argv(&["sh", "-c", "exit 0"])), &Digests::default()).unwrap();
         assert_eq!(resolved.argv, ["/usr/bin/sh", "-c", "exit 0"]);
         assert_eq!(resolved.program.path, "/usr/bin/sh");
         assert_eq!(resolved.program.sha256.len(), 64);
-        assert!(resolved.env.contains(&(JOB_MARK.into(), "7".into())));
+        assert!(resolved.env.contains(&(JOB_MARK.into(), "1".into())));
         assert!(resolved.env.contains(&("PATH".into(), DEFAULT_PATH.into())));
         assert_eq!(resolved.env.len(), 2, "nothing else is inherited");
     }
 
     #[test]
     fn a_missing_program_is_named_with_where_was_looked() {
-        let missing = resolve(&spec(argv(&["no-such-program"])), 1, &Digests::default()).unwrap_err();
+        let missing = resolve(&spec(argv(&["no-such-program"])), &Digests::default()).unwrap_err();
         assert!(
             missing.why.contains("no-such-program") && missing.why.contains("/usr/bin"),
             "{}",
             missing.why
         );
-        let text = resolve(&spec(argv(&["/etc/passwd"])), 1, &Digests::default()).unwrap_err().why;
+        let text = resolve(&spec(argv(&["/etc/passwd"])), &Digests::default()).unwrap_err().why;
         assert!(text.contains("not executable"), "{text}");
-        let text = resolve(&spec(argv(&["./x"])), 1, &Digests::default()).unwrap_err().why;
+        let text = resolve(&spec(argv(&["./x"])), &Digests::default()).unwrap_err().why;
         assert!(text.contains("needs a `cwd`"), "{text}");
-        assert!(resolve(&spec(argv(&[])), 1, &Digests::default()).is_err());
+        assert!(resolve(&spec(argv(&[])), &Digests::default()).is_err());
     }
 
     #[test]
     fn missing_inputs_and_folders_refuse_the_start() {
         let mut job = spec(argv(&["/bin/true"]));
         job.inputs = vec!["/nonexistent/corpus".into()];
-        assert!(resolve(&job, 1, &Digests::default()).unwrap_err().why.contains("input /nonexistent/corpus"));
+        assert!(resolve(&job, &Digests::default()).unwrap_err().why.contains("input /nonexistent/corpus"));
         job.inputs.clear();
         job.cwd = Some("/nonexistent".into());
-        assert!(
-            resolve(&job, 1, &Digests::default()).unwrap_err().why.contains("working folder /nonexistent")
-        );
+        assert!(resolve(&job, &Digests::default()).unwrap_err().why.contains("working folder /nonexistent"));
     }
 
     #[test]
     fn the_file_fed_to_standard_input_is_an_input() {
         let mut job = spec(argv(&["/bin/cat"]));
         job.stdin = Stdin::File("/bin/sh".into());
-        let resolved = resolve(&job, 1, &Digests::default()).unwrap();
+        let resolved = resolve(&job, &Digests::default()).unwrap();
         assert_eq!(resolved.inputs.len(), 1);
         assert_eq!(resolved.inputs[0].path, "/bin/sh");
     }
@@ -232,14 +231,14 @@ mod tests {
     fn known_files_need_no_reading() {
         let digests = Digests::default();
         let job = spec(argv(&["/bin/true"]));
-        assert_eq!(resolve_at_once(&job, 1, &digests), Ok(None));
-        let read = resolve(&job, 1, &digests).unwrap();
-        assert_eq!(resolve_at_once(&job, 1, &digests), Ok(Some(read)));
+        assert_eq!(resolve_at_once(&job, &digests), Ok(None));
+        let read = resolve(&job, &digests).unwrap();
+        assert_eq!(resolve_at_once(&job, &digests), Ok(Some(read)));
     }
 
     #[test]
     fn a_tool_is_this_very_binary() {
-        let resolved = resolve(&spec(Program::Tool(vec!["packets".into()])), 1, &Digests::default()).unwrap();
+        let resolved = resolve(&spec(Program::Tool(vec!["packets".into()])), &Digests::default()).unwrap();
         assert_eq!(resolved.execute, OWN_BINARY);
         assert_eq!(&resolved.argv[1..], ["tool", "packets"]);
         assert_eq!(Some(resolved.argv[0].as_str()), std::env::current_exe().unwrap().to_str());

@@ -273,12 +273,12 @@ impl Servant<'_> {
         if let Err(text) = self.jobs.admit(job, spec.clone()) {
             return Answer::Fault { text };
         }
-        match resolve::resolve_at_once(&spec, job, &self.digests) {
+        match resolve::resolve_at_once(&spec, &self.digests) {
             Ok(Some(resolved)) => self.begin(job, Ok(resolved)),
             Err(refusal) => self.begin(job, Err(refusal)),
             Ok(None) => {
                 let digests = self.digests.clone();
-                self.help(move || Finding::Resolved(job, resolve::resolve(&spec, job, &digests)));
+                self.help(move || Finding::Resolved(job, resolve::resolve(&spec, &digests)));
             }
         }
         Answer::Done

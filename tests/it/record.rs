@@ -187,3 +187,12 @@ fn a_full_disk_is_told_and_what_was_measured_is_kept() {
     let output = desk.fieldtrial(&["resume", record.to_str().unwrap()]);
     assert_eq!(code(&output), 0, "with room it goes on: {}", told(&output));
 }
+
+#[test]
+fn a_program_that_prints_its_environment_answers_the_same_in_every_run() {
+    let desk = Desk::new(&COMMANDS.replace("[sh, -c, 'echo same', '${text}']", "[env, -u, '${text}']"));
+    let output = desk.fieldtrial(&["run", "c.yaml"]);
+    assert_eq!(code(&output), 0, "{}", told(&output));
+    let rows = csv_rows(&desk.record("reports").join("runs.csv"));
+    assert!(rows.len() == 4 && rows.iter().all(|r| r["outcome"] == "measured"), "{rows:?}");
+}
