@@ -59,13 +59,14 @@ fn the_quickstart_runs_on_the_embedded_lab() {
 #[test]
 fn an_ordinary_user_gets_the_same_through_a_user_namespace() {
     let me = Command::new("id").arg("-u").output().unwrap();
-    if String::from_utf8_lossy(&me.stdout).trim() != "0" {
-        // Then the test above has been this one.
-        return;
-    }
+    let root = String::from_utf8_lossy(&me.stdout).trim() == "0";
+    // Whoever is an ordinary user already runs it as himself.
     let nobody = |program: &str| {
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", program]);
+        let mut command = Command::new(if root { "setpriv" } else { "env" });
+        if root {
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]);
+        }
+        command.arg(program);
         command
     };
     let probe = nobody("unshare").args(["-Urn", "true"]).output().unwrap();
@@ -81,8 +82,10 @@ fn an_ordinary_user_gets_the_same_through_a_user_namespace() {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(from).join(name);
         std::fs::copy(source, folder.path().join(from).join(name)).unwrap();
     }
-    let opened = Command::new("chown").args(["-R", "65534:65534"]).arg(folder.path()).status().unwrap();
-    assert!(opened.success());
+    if root {
+        let opened = Command::new("chown").args(["-R", "65534:65534"]).arg(folder.path()).status().unwrap();
+        assert!(opened.success());
+    }
     let (output, reports) = undisturbed(|reports| {
         let mut command = nobody(program.to_str().unwrap());
         command.args(["run", "campaigns/quickstart.yaml", "--reports", reports]).current_dir(folder.path());
