@@ -3,7 +3,9 @@
 pub mod batch;
 pub mod buckets;
 pub mod digest;
+pub mod egress;
 pub mod frame;
+pub mod ingress;
 pub mod ledger;
 pub mod pace;
 pub mod receiver;
