@@ -3,8 +3,12 @@
 pub mod accumulator;
 pub mod clock;
 pub mod counters;
+pub mod driver_counters;
+pub mod ethtool;
 pub mod interface;
+pub mod kernel_log;
 pub mod link;
 #[cfg(test)]
 pub mod namespace;
 pub mod route;
+pub mod sampler;
