@@ -28,7 +28,6 @@ pub fn list(pairing: &Pairing, findings: &Findings) -> Vec<String> {
     completion(findings, &mut found);
     left_out(findings, &mut found);
     links(evidence, &mut found);
-    runs(evidence, &mut found);
     sessions(pairing, evidence, &mut found);
     hosts(evidence, &mut found);
     family(findings, &mut found);
@@ -95,15 +94,16 @@ fn links(evidence: &Evidence, found: &mut Vec<String>) {
 }
 
 /// What single runs give ground for, each kind once with its count and the first that was seen.
-fn runs(evidence: &Evidence, found: &mut Vec<String>) {
+pub fn of_runs(evidence: &Evidence) -> Vec<String> {
     let mut kinds: BTreeMap<&String, (usize, &String)> = BTreeMap::new();
     for (what, seen) in evidence.runs.iter().flat_map(|row| &row.note.cautions) {
         kinds.entry(what).or_insert((0, seen)).0 += 1;
     }
     let all = evidence.runs.len();
-    for (what, (count, seen)) in kinds {
-        found.push(format!("In {count} of {all} runs: {what} (first: {seen})."));
-    }
+    let line = |(what, (count, seen)): (&String, (usize, &String))| {
+        format!("In {count} of {all} runs: {what} (first: {seen}).")
+    };
+    kinds.into_iter().map(line).collect()
 }
 
 fn sessions(pairing: &Pairing, evidence: &Evidence, found: &mut Vec<String>) {

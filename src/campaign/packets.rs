@@ -65,6 +65,13 @@ pub(super) fn read<'a>(
     let latency = fields
         .get("latency")
         .map_or(Some(false), |entry| entry.value.flag("`latency`", &mut draft.out));
+    if latency == Some(true)
+        && stamps.is_none()
+        && let Some(entry) = fields.get("latency")
+    {
+        let message = "`latency` needs stamps of received frames, and the workload asks for none";
+        draft.out.push(Complaint::error(entry.key.span, message).help("write `stamps: hardware` or `stamps: software`"));
+    }
     let mut field = |key: &str, kind: Field, default: &str| match fields.get(key) {
         Some(entry) => blank(&entry.value, key, kind, draft),
         None => Some(default.to_owned()),

@@ -5,8 +5,9 @@ use serde_json::Value;
 use super::tests::*;
 use super::{arms, exclusions, packets, parse, responses, schema, starter, workload};
 
-const SHIPPED: [(&str, &str); 2] = [
+const SHIPPED: [(&str, &str); 3] = [
     ("quickstart", include_str!("../../campaigns/quickstart.yaml")),
+    ("rx-path", include_str!("../../campaigns/rx-path.yaml")),
     ("commands", include_str!("../../campaigns/commands.yaml")),
 ];
 

@@ -19,6 +19,7 @@ mod steps;
 mod trial;
 mod watch;
 
+pub use cautions::SETTLE_MS;
 pub use trial::{Asked, Ended, Trial};
 pub use watch::{Stop, Watch};
 

@@ -133,10 +133,7 @@ fn receiver(work: &PacketWork, direction: Direction) -> Vec<String> {
             args.extend(["--queues".into(), list(&work.queues)]);
         }
     }
-    // Software stamps are what the tool has by itself; it is the outputs that must not hide it.
-    if work.stamps == Some(Stamps::Hardware) {
-        args.extend(["--stamps".into(), "hardware".into()]);
-    }
+    args.extend(["--stamps".into(), work.stamps.map_or("none", Stamps::name).into()]);
     args.extend(work.latency.then(|| "--latency".into()));
     args
 }
