@@ -2,6 +2,7 @@
 
 pub mod accumulator;
 pub mod clock;
+pub mod clock_identity;
 pub mod counters;
 pub mod interface;
 pub mod link;
