@@ -4,6 +4,7 @@ pub mod accumulator;
 pub mod clock;
 pub mod clock_identity;
 pub mod counters;
+pub mod hardware_stamps;
 pub mod interface;
 pub mod link;
 #[cfg(test)]

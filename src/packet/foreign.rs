@@ -17,8 +17,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Self; 6] =
-        [Self::Ipv4, Self::Ipv6, Self::Arp, Self::Lldp, Self::OtherRun, Self::Other];
+    pub const ALL: [Self; 6] = [Self::Ipv4, Self::Ipv6, Self::Arp, Self::Lldp, Self::OtherRun, Self::Other];
 
     /// By addresses and ethertype (IEEE 802.3 and its registry); a frame too short for one is `Other`.
     #[must_use]
@@ -108,8 +107,7 @@ mod tests {
         }
         assert_eq!(Kind::of(&[0; 13]), Kind::Other);
         let counts: Vec<_> = foreign.kinds().map(|(kind, count)| (kind.name(), count)).collect();
-        let expected =
-            [("ipv4", 1), ("ipv6", 1), ("arp", 1), ("lldp", 1), ("other_run", 2), ("other", 3)];
+        let expected = [("ipv4", 1), ("ipv6", 1), ("arp", 1), ("lldp", 1), ("other_run", 2), ("other", 3)];
         assert_eq!((counts, foreign.total()), (expected.to_vec(), 9));
     }
 }
