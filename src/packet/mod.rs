@@ -16,6 +16,7 @@ pub mod pace;
 pub mod receiver;
 pub mod ring;
 pub mod sender;
+pub mod size;
 pub mod socket;
 pub mod tally;
 pub mod watch;

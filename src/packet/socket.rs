@@ -71,6 +71,14 @@ pub fn bind_receiver(socket: &OwnedFd, interface: &Interface) -> Result<(), Sock
     set(socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1i32)
         .map_err(|e| kernel("pass over frames that leave here (PACKET_IGNORE_OUTGOING, Linux 4.20)", e))?;
     bind(socket, interface, libc::ETH_P_ALL as u16)?;
+    be_promiscuous(socket, interface)
+}
+
+/// Lets the card pass on frames that are addressed to nobody here, as long as the socket is open.
+///
+/// # Errors
+/// The kernel refuses.
+pub fn be_promiscuous(socket: &OwnedFd, interface: &Interface) -> Result<(), SocketError> {
     let member = PacketMembership {
         index: interface.index as libc::c_int,
         kind: PACKET_MR_PROMISC,

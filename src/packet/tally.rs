@@ -159,7 +159,7 @@ impl<'t> Clerk<'t> {
     /// Judges one frame; it stands in the accounts after the next `enter`.
     pub fn see(&mut self, frame: Arrived<'_>) {
         let (stream, sequence, sent_ns) = match self.tally.frames.judge(frame.bytes) {
-            Verdict::Intact { stream, sequence } => (stream, Some(sequence), None),
+            Verdict::Intact { stream, sequence, sent_ns } => (stream, Some(sequence), sent_ns),
             Verdict::Corrupted { stream } => (stream, None, None),
             Verdict::Foreign => return self.seen.foreign.count(frame.bytes),
         };
@@ -167,7 +167,7 @@ impl<'t> Clerk<'t> {
         self.seen.streams[stream] += 1;
         self.seen.unstamped += u64::from(frame.at_ns.is_none());
         if let Some(digests) = &mut self.seen.digests {
-            digests[stream].add(&[frame.bytes]);
+            digests[stream].add(&self.tally.frames.without_stamp(frame.bytes));
         }
         self.waiting[stream].push(Entry { sequence, at_ns: frame.at_ns, sent_ns });
         self.waiting_total += 1;
@@ -193,11 +193,12 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::packet::size::Sizes;
 
     const FRAMES: u64 = 20_000;
 
     fn frames() -> Frames {
-        Frames::new(64, 2, 9).expect("in range")
+        Frames::new(&Sizes::one(64).expect("in range"), 2, 9).expect("in range")
     }
 
     /// Each clerk sees the frames of every stream whose sequence leaves its own number over.
@@ -205,7 +206,7 @@ mod tests {
         let frames = frames();
         let part = |number: u64| {
             let mut clerk = Clerk::new(tally, true);
-            let mut bytes = vec![0; frames.bytes()];
+            let mut bytes = vec![0; frames.most_bytes()];
             for sequence in (number..FRAMES).step_by(clerks as usize) {
                 for stream in 0..2 {
                     frames.write(stream, sequence, &mut bytes);

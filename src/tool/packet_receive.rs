@@ -21,6 +21,8 @@ use crate::packet::frame::Frames;
 use crate::packet::ingress::StampSource;
 use crate::packet::receiver::{Plan, Received, Receiver};
 use crate::packet::ring::RETIRE_MS;
+use crate::packet::size::Sizes;
+use crate::xdp::options::{Attach, Copying};
 
 const MS: u64 = 1_000_000;
 /// Once everything has arrived, quiet of this long shows that no duplicate follows: three times the
@@ -52,9 +54,19 @@ pub struct PacketReceiveArgs {
     /// How frames come from the kernel
     #[arg(long, value_enum, value_name = "PATH", default_value = "af_packet")]
     pub path: PathIn,
-    /// Bytes of each frame with its 4 FCS bytes, as the sender's
-    #[arg(long, value_name = "BYTES", default_value_t = 64)]
-    pub frame_size: u32,
+    /// Queues to receive from, e.g. 0,1, each by a thread of its own; frames of others pass by. Default: all that the
+    /// interface has. Only with af_xdp; the other paths hear all queues as one
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub queues: Vec<u32>,
+    /// Where the program that steers frames to af_xdp runs
+    #[arg(long, value_enum, value_name = "WHERE")]
+    pub attach: Option<Attach>,
+    /// How frames cross between the driver and af_xdp's memory
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub xdp_copy: Option<Copying>,
+    /// Bytes of each frame with its 4 FCS bytes, one size or several, as the sender's
+    #[arg(long, value_name = "SIZES", default_value = "64")]
+    pub frame_size: String,
     /// Streams, as the sender's
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub streams: u16,
@@ -85,9 +97,10 @@ pub struct PacketReceiveArgs {
     /// Traffic at the start that is left out of the rate; loss in it still counts
     #[arg(long, value_name = "TIME", value_parser = parse_ns, default_value = "0s")]
     pub settle: u64,
-    /// Memory of the ring or receive buffer, in MiB; less is taken where there is not so much
-    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(4..=4096))]
-    pub ring: u32,
+    /// Memory of the ring or receive buffer, in MiB, for each queue with af_xdp; less is taken where there is not so
+    /// much. Default: 64
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(4..=4096))]
+    pub ring: Option<u32>,
     /// Longest wait for the link to come up
     #[arg(long, value_name = "TIME", value_parser = parse_ns, default_value = "5s")]
     pub link_limit: u64,
@@ -104,12 +117,14 @@ pub fn run(args: &PacketReceiveArgs) -> i32 {
 }
 
 fn receive(args: &PacketReceiveArgs, voice: Voice) -> Result<(), Fault> {
-    let frames = Frames::new(args.frame_size, args.streams, args.seed).map_err(Fault::bad_input)?;
+    let sizes: Sizes = args.frame_size.parse().map_err(Fault::bad_input)?;
+    let frames =
+        Frames::new(&sizes, args.streams, args.seed).map_err(Fault::bad_input)?.stamped(args.latency);
     let plan = Plan { digest: args.digest, count_only: args.count_only };
     let interface = running(&args.interface, args.link_limit)?;
     let input = io::stdin().as_fd().try_clone_to_owned().map_err(Fault::failed)?;
     let stop = Stop::install().map_err(Fault::failed)?;
-    let Opened { ways, ring_bytes, xdp, stamping } = open(args, &interface)?;
+    let Opened { ways, ring_bytes, xdp, held } = open(args, &interface)?;
     // Opening may have reset the link.
     running(&args.interface, args.link_limit)?;
     let receiver = Receiver::start(ways, frames, plan).map_err(Fault::failed)?;
@@ -117,7 +132,7 @@ fn receive(args: &PacketReceiveArgs, voice: Voice) -> Result<(), Fault> {
     let mut watch = Watching::new(args, receiver, input, stop);
     let ended_by = watch.watch(voice)?;
     let (received, sent, clock) = watch.end()?;
-    drop(stamping);
+    drop(held);
     let setting = setting(args, &received, &sent, clock, (ring_bytes, xdp, ended_by));
     if args.count_only {
         let result = CountResult::new(&received, &setting);

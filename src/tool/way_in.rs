@@ -22,6 +22,9 @@ pub enum PathIn {
     /// Copies by recvmmsg, 64 frames a call
     #[value(name = "af_packet_recvmmsg")]
     Recvmmsg,
+    /// AF_XDP, a socket and a thread for each queue; takes our ethertypes only, others pass by
+    #[value(name = "af_xdp")]
+    Xdp,
 }
 
 impl PathIn {
@@ -30,6 +33,7 @@ impl PathIn {
         match self {
             Self::Ring => "af_packet",
             Self::Recvmmsg => "af_packet_recvmmsg",
+            Self::Xdp => "af_xdp",
         }
     }
 }
@@ -67,10 +71,18 @@ pub struct XdpGot {
 /// Open ways in, and what came of opening them.
 pub struct Opened {
     pub ways: Vec<Way>,
+    /// Of all ways together.
     pub ring_bytes: usize,
     pub xdp: Option<XdpGot>,
-    /// The card's stamp setting, put back when this is dropped.
-    pub stamping: Option<HardwareStamps>,
+    /// Settings of the interface that are put back when this is dropped.
+    pub held: Held,
+}
+
+/// What an open receiver changed about its interface.
+#[derive(Default)]
+pub struct Held {
+    _stamping: Option<HardwareStamps>,
+    _promiscuous: Option<OwnedFd>,
 }
 
 /// Opens every way in; frames that arrive from now on are kept.
@@ -78,25 +90,80 @@ pub struct Opened {
 /// # Errors
 /// Arguments that do not go together, or a refusal of the host.
 pub fn open(args: &PacketReceiveArgs, interface: &Interface) -> Result<Opened, Fault> {
+    agree(args)?;
     let stamps = Stamps::from(args.stamps);
     let stamping = match stamps {
         Stamps::Hardware => Some(HardwareStamps::hold(&interface.name).map_err(unstamped)?),
         _ => None,
     };
-    let bytes = args.ring as usize * BLOCK_BYTES;
-    let (ingress, ring_bytes): (Box<dyn crate::packet::ingress::Ingress>, usize) = match args.path {
+    let bytes = args.ring.unwrap_or(RING_MIB) as usize * BLOCK_BYTES;
+    let mut opened = match args.path {
         PathIn::Ring => {
             let ring = Ring::open(interface, bytes, stamps).map_err(refused)?;
-            let bytes = ring.bytes();
-            (Box::new(ring), bytes)
+            let ring_bytes = ring.bytes();
+            one(Box::new(ring), ring_bytes)
         }
         PathIn::Recvmmsg => {
             let datagrams = Datagrams::open(interface, bytes, stamps).map_err(refused)?;
-            let bytes = datagrams.bytes();
-            (Box::new(datagrams), bytes)
+            let ring_bytes = datagrams.bytes();
+            one(Box::new(datagrams), ring_bytes)
         }
+        PathIn::Xdp => xdp(args, interface)?,
     };
-    Ok(Opened { ways: vec![Way { queue: None, ingress }], ring_bytes, xdp: None, stamping })
+    opened.held._stamping = stamping;
+    Ok(opened)
+}
+
+/// Complains about arguments of another path, and about times without stamps.
+fn agree(args: &PacketReceiveArgs) -> Result<(), Fault> {
+    let only = [
+        ("--queues", !args.queues.is_empty()),
+        ("--attach", args.attach.is_some()),
+        ("--xdp-copy", args.xdp_copy.is_some()),
+    ];
+    let only = only.iter().find(|(_, given)| *given && args.path != PathIn::Xdp);
+    if let Some((name, _)) = only {
+        return Err(Fault::bad_input(format!(
+            "{name} goes with --path af_xdp only, found --path {}",
+            args.path.name()
+        )));
+    }
+    if args.latency && args.stamps == StampsArg::None {
+        return Err(Fault::bad_input("--latency needs receive stamps: expected --stamps software or hardware"));
+    }
+    Ok(())
+}
+
+fn one(ingress: Box<dyn Ingress>, ring_bytes: usize) -> Opened {
+    Opened { ways: vec![Way { queue: None, ingress }], ring_bytes, xdp: None, held: Held::default() }
+}
+
+fn xdp(args: &PacketReceiveArgs, interface: &Interface) -> Result<Opened, Fault> {
+    let queues = match args.queues.as_slice() {
+        [] => (0..receive_queues(&interface.name).map_err(Fault::failed)?).collect(),
+        asked => asked.to_vec(),
+    };
+    // The program sees only what the card lets in, and no socket of ours would ask it for more.
+    let promiscuous = open_receiver().map_err(refused)?;
+    be_promiscuous(&promiscuous, interface).map_err(refused)?;
+    let options = XdpOptions {
+        copying: args.xdp_copy.unwrap_or_default(),
+        attach: args.attach.unwrap_or_default(),
+        ring: args.ring.map(|mib| mib * (BLOCK_BYTES as u32 / XDP_FRAME_BYTES)),
+        stamps: args.stamps == StampsArg::Hardware,
+    };
+    let receivers = XdpReceiver::open_all(interface, &queues, &options).map_err(Fault::refused)?;
+    let got = receivers.first().map(XdpReceiver::got);
+    let slots: usize = receivers.iter().map(|receiver| receiver.got().ring as usize).sum();
+    Ok(Opened {
+        ways: receivers
+            .into_iter()
+            .map(|receiver| Way { queue: Some(receiver.queue()), ingress: Box::new(receiver) })
+            .collect(),
+        ring_bytes: slots * XDP_FRAME_BYTES as usize,
+        xdp: got.map(|got| XdpGot { attach: got.attach().unwrap_or("native"), copy: got.copying() }),
+        held: Held { _promiscuous: Some(promiscuous), ..Held::default() },
+    })
 }
 
 fn unstamped(error: StampError) -> Fault {
