@@ -1,8 +1,9 @@
-//! The doorway to the kernel's network interfaces: links, counters and clocks.
+//! The doorway to the kernel's network interfaces: links, drivers, counters and clocks.
 
 pub mod accumulator;
 pub mod clock;
 pub mod counters;
+pub mod driver;
 pub mod interface;
 pub mod link;
 #[cfg(test)]
