@@ -1,9 +1,10 @@
-//! The doorway to the kernel's network interfaces: links, counters and clocks.
+//! The doorway to the kernel's network interfaces: links, drivers, counters and clocks.
 
 pub mod accumulator;
 pub mod clock;
 pub mod clock_identity;
 pub mod counters;
+pub mod driver;
 pub mod hardware_stamps;
 pub mod interface;
 pub mod link;

@@ -12,12 +12,11 @@ use crate::nic::interface::Interface;
 const BATCH: usize = 64;
 /// Room for each frame: the largest of ours and some, so that one that is too long is seen to be.
 const FRAME_ROOM: usize = 2048;
-/// Room for SCM_TIMESTAMPING: a header of 16 bytes and three times of 16.
+/// Room for SCM_TIMESTAMPING: a header of 16 bytes and three times of 16, of which the card's is the
+/// third. SCM_TIMESTAMPNS holds one time.
 const CONTROL_ROOM: usize = 64;
 const CONTROL_HEADER: usize = size_of::<libc::cmsghdr>();
-/// Where the times of SCM_TIMESTAMPING stand: the kernel's first, the card's third.
-const KERNEL_TIME: usize = 0;
-const CARD_TIME: usize = 2 * size_of::<libc::timespec>();
+const TIME: usize = size_of::<libc::timespec>();
 
 /// A socket of its own on one interface, and room for a batch. It hears all queues.
 pub struct Datagrams {
@@ -45,13 +44,17 @@ impl Datagrams {
     pub fn open(interface: &Interface, bytes: usize, stamps: Stamps) -> Result<Self, SocketError> {
         let socket = open_receiver()?;
         let buffer_bytes = enlarge(&socket, bytes)?;
-        let ask = match stamps {
-            Stamps::None => 0,
-            Stamps::Software => libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE,
-            Stamps::Hardware => libc::SOF_TIMESTAMPING_RX_HARDWARE | libc::SOF_TIMESTAMPING_RAW_HARDWARE,
+        let asked = match stamps {
+            Stamps::None => Ok(()),
+            // Not SO_TIMESTAMPING: the kernel begins to stamp a moment after it was asked, and only with
+            // this option does it give a frame from before that the time of its hand-over.
+            Stamps::Software => set(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1i32),
+            Stamps::Hardware => {
+                let card = libc::SOF_TIMESTAMPING_RX_HARDWARE | libc::SOF_TIMESTAMPING_RAW_HARDWARE;
+                set(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &(card as i32))
+            }
         };
-        set(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &(ask as i32))
-            .map_err(|e| kernel("ask for receive stamps", e))?;
+        asked.map_err(|e| kernel("ask for receive stamps", e))?;
         bind_receiver(&socket, interface)?;
         let mut frames = vec![0; FRAME_ROOM * BATCH];
         let mut controls = vec![0u64; CONTROL_ROOM / 8 * BATCH];
@@ -158,21 +161,21 @@ fn message(vector: &mut libc::iovec, control: &mut [u64]) -> libc::mmsghdr {
     message
 }
 
-/// The stamp that was asked for, in nanoseconds, out of SCM_TIMESTAMPING; None where it is not there.
-/// Control messages are made of words of eight bytes.
+/// The stamp that was asked for, in nanoseconds, out of control messages, which are made of words of
+/// eight bytes; None where it is not there.
 fn stamp(control: &[u64], stamps: Stamps) -> Option<u64> {
-    let word = |at: usize| control.get(at / 8).copied();
-    let time = match stamps {
+    let (wanted, time) = match stamps {
         Stamps::None => return None,
-        Stamps::Software => KERNEL_TIME,
-        Stamps::Hardware => CARD_TIME,
+        Stamps::Software => (libc::SCM_TIMESTAMPNS, CONTROL_HEADER),
+        Stamps::Hardware => (libc::SCM_TIMESTAMPING, CONTROL_HEADER + 2 * TIME),
     };
+    let word = |at: usize| control.get(at / 8).copied();
     let mut at = 0;
     loop {
         let length = usize::try_from(word(at)?).ok().filter(|length| *length >= CONTROL_HEADER)?;
         let [level, kind] = halves(word(at + 8)?);
-        if (level, kind) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) && length >= CONTROL_ROOM {
-            let (seconds, ns) = (word(at + CONTROL_HEADER + time)?, word(at + CONTROL_HEADER + time + 8)?);
+        if (level, kind) == (libc::SOL_SOCKET, wanted) && length >= time + TIME {
+            let (seconds, ns) = (word(at + time)?, word(at + time + 8)?);
             // A time that nobody gave is zero.
             return Some(seconds.checked_mul(1_000_000_000)?.checked_add(ns)?).filter(|ns| *ns > 0);
         }
@@ -196,10 +199,11 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_stamp_stands_first_and_the_cards_third() {
+    fn each_stamp_is_found_in_its_own_control_message() {
         let other = header(20, libc::SOL_PACKET, 8);
-        let times = header(64, libc::SOL_SOCKET, libc::SCM_TIMESTAMPING);
-        let control = [&other[..], &[7], &times, &[3, 5, 0, 0, 9, 1]].concat();
+        let kernels = header(32, libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS);
+        let cards = header(64, libc::SOL_SOCKET, libc::SCM_TIMESTAMPING);
+        let control = [&other[..], &[7], &kernels, &[3, 5], &cards, &[4, 4, 0, 0, 9, 1]].concat();
         assert_eq!(stamp(&control, Stamps::Software), Some(3_000_000_005));
         assert_eq!(stamp(&control, Stamps::Hardware), Some(9_000_000_001));
         assert_eq!(stamp(&control, Stamps::None), None);
@@ -213,7 +217,7 @@ mod tests {
         let times = header(64, libc::SOL_SOCKET, libc::SCM_TIMESTAMPING);
         let veth = [&times[..], &[3, 5, 0, 0, 0, 0]].concat();
         assert_eq!(stamp(&veth, Stamps::Hardware), None);
-        for wrong in [header(0, 1, 37), header(15, 1, 37), header(u64::MAX, 1, 1), header(64, 1, 36)] {
+        for wrong in [header(0, 1, 35), header(15, 1, 35), header(u64::MAX, 1, 1), header(64, 1, 36)] {
             assert_eq!(stamp(&[&wrong[..], &[1; 6]].concat(), Stamps::Software), None, "{wrong:?}");
         }
     }

@@ -24,3 +24,5 @@ pub mod window;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_receiver;
