@@ -15,6 +15,8 @@ pub mod way_in;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_receive;
 
 use clap::Subcommand;
 
