@@ -131,9 +131,9 @@ fn receive(args: &PacketReceiveArgs, voice: Voice) -> Result<(), Fault> {
     voice.say(&json!({"event": "ready"}), || format!("listening on {}, Ctrl-C ends it", interface.name));
     let mut watch = Watching::new(args, receiver, input, stop);
     let ended_by = watch.watch(voice)?;
-    let (received, sent, clock) = watch.end()?;
+    let (received, told) = watch.end()?;
     drop(held);
-    let setting = setting(args, &received, &sent, clock, (ring_bytes, xdp, ended_by));
+    let setting = setting(args, &received, &told, (ring_bytes, xdp, ended_by));
     if args.count_only {
         let result = CountResult::new(&received, &setting);
         voice.say(&result, || plain_count(&result));
@@ -147,15 +147,14 @@ fn receive(args: &PacketReceiveArgs, voice: Voice) -> Result<(), Fault> {
 fn setting<'a>(
     args: &PacketReceiveArgs,
     received: &Received,
-    sent: &'a [Option<u64>],
-    clock: Option<ClockIdentity>,
+    told: &'a Told,
     (ring_bytes, xdp, ended_by): (usize, Option<XdpGot>, &'static str),
 ) -> Setting<'a> {
     let latency = if args.latency {
         ground(&Clocks {
             card_stamps: received.stamps == StampSource::Hardware,
             receiver: ClockIdentity::read().ok(),
-            sender: clock,
+            sender: told.clock.clone(),
             offset_bound_ns: args.clock_offset_bound,
         })
     } else {
@@ -167,10 +166,18 @@ fn setting<'a>(
         ring_bytes,
         stamps: args.stamps.into(),
         settle_ns: args.settle,
-        sent,
+        sent: &told.sent,
         ended_by,
         latency,
     }
+}
+
+/// The sender's word so far.
+struct Told {
+    /// Frames of each stream.
+    sent: Vec<Option<u64>>,
+    /// Of the stamps in its frames.
+    clock: Option<ClockIdentity>,
 }
 
 /// A receiver and all that may end it.
@@ -179,9 +186,7 @@ struct Watching<'a> {
     receiver: Receiver,
     input: Input,
     stop: Stop,
-    sent: Vec<Option<u64>>,
-    /// Of the sender's stamps, as it says.
-    clock: Option<ClockIdentity>,
+    told: Told,
     /// Since when and why no more frames are expected.
     ending: Option<(u64, &'static str)>,
     next_second_ns: u64,
@@ -195,8 +200,7 @@ impl<'a> Watching<'a> {
             receiver,
             input: Input::new(input),
             stop,
-            sent: vec![None; usize::from(args.streams)],
-            clock: None,
+            told: Told { sent: vec![None; usize::from(args.streams)], clock: None },
             ending: None,
             next_second_ns: monotonic_ns() + SECOND_NS,
             live: LiveTable::default(),
@@ -230,16 +234,15 @@ impl<'a> Watching<'a> {
     }
 
     /// Ends all threads; returns what they saw, and the sender's word.
-    fn end(self) -> Result<(Received, Vec<Option<u64>>, Option<ClockIdentity>), Fault> {
-        let received = self.receiver.stop().map_err(Fault::failed)?;
-        Ok((received, self.sent, self.clock))
+    fn end(self) -> Result<(Received, Told), Fault> {
+        Ok((self.receiver.stop().map_err(Fault::failed)?, self.told))
     }
 
     fn drained(&self, now: u64, since_ns: u64) -> bool {
         let last_own_ns = self.receiver.progress().last_own_ns.unwrap_or(0);
         let quiet_ns = now.saturating_sub(last_own_ns.max(since_ns));
         let complete =
-            now.saturating_sub(last_own_ns) >= COMPLETE_QUIET_NS && self.receiver.complete(&self.sent);
+            now.saturating_sub(last_own_ns) >= COMPLETE_QUIET_NS && self.receiver.complete(&self.told.sent);
         complete || quiet_ns >= self.args.drain || now.saturating_sub(since_ns) >= LONGEST_DRAIN_NS
     }
 
@@ -273,7 +276,7 @@ impl<'a> Watching<'a> {
     fn hear(&mut self, word: Word) -> Result<(), Fault> {
         let streams = self.args.streams;
         for (stream, sent) in word.sent {
-            let place = self.sent.get_mut(usize::from(stream)).ok_or_else(|| {
+            let place = self.told.sent.get_mut(usize::from(stream)).ok_or_else(|| {
                 Fault::bad_input(format!(
                     "standard input speaks of stream {stream}, expected 0 to {}",
                     streams - 1
@@ -281,7 +284,7 @@ impl<'a> Watching<'a> {
             })?;
             *place = Some(sent);
         }
-        self.clock = word.clock.or(self.clock.take());
+        self.told.clock = word.clock.or(self.told.clock.take());
         Ok(())
     }
 }
