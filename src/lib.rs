@@ -22,7 +22,8 @@
 //! | `agent` | H | the servant on a host: serve, facts, lease, children | model, protocol, nic |
 //! | `nic` | H | the doorway to the kernel: links and counters | model |
 //! | `packet` | H | frames, ledger, AF_PACKET senders and receivers | model, nic |
-//! | `tool` | H | built-in tools as programs | model, packet, nic |
+//! | `xdp` | H | AF_XDP sockets by plain system calls, and the programs that they need | model, packet, nic |
+//! | `tool` | H | built-in tools as programs | model, packet, nic, xdp |
 //! | `cli` | W | the front door: arguments, terminal, exit codes | all, wiring only |
 
 pub mod agent;
@@ -44,4 +45,5 @@ pub mod report;
 pub mod rule;
 pub mod tool;
 pub mod verify;
+pub mod xdp;
 pub mod yaml;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, LinkXdp};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
 use super::route::Route;
@@ -25,6 +25,8 @@ pub struct Interface {
     pub running: bool,
     /// How often the carrier came or went since the interface was made.
     pub carrier_changes: u32,
+    /// Identifier of an XDP program that is attached here.
+    pub xdp_program: Option<u32>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -87,6 +89,7 @@ impl Interface {
             up: flags.contains(LinkFlags::Up),
             running: flags.contains(LinkFlags::Up | LinkFlags::Running | LinkFlags::LowerUp),
             carrier_changes: 0,
+            xdp_program: None,
         };
         for attribute in &link.attributes {
             match attribute {
@@ -94,6 +97,12 @@ impl Interface {
                 LinkAttribute::Address(bytes) => found.mac = bytes.as_slice().try_into().ok(),
                 LinkAttribute::Mtu(mtu) => found.mtu = *mtu,
                 LinkAttribute::CarrierChanges(count) => found.carrier_changes = *count,
+                LinkAttribute::Xdp(all) => {
+                    found.xdp_program = all.iter().find_map(|each| match each {
+                        LinkXdp::ProgId(id) | LinkXdp::DrvProgId(id) | LinkXdp::SkbProgId(id) => Some(*id),
+                        _ => None,
+                    });
+                }
                 _ => {}
             }
         }

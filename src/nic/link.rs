@@ -39,13 +39,24 @@ pub enum LinkError {
 /// CAP_NET_ADMIN is missing in one of the two namespaces, a name is taken, the kernel has no veth,
 /// or there is no such process.
 pub fn make_veth(near: &str, far: &str, peer_pid: u32) -> Result<(), LinkError> {
-    let mut peer = LinkMessage::default();
-    peer.attributes.push(LinkAttribute::IfName(far.to_owned()));
-    peer.attributes.push(LinkAttribute::Address(FAR_MAC.to_vec()));
+    make_veth_with_queues(near, far, peer_pid, 1)
+}
+
+/// The same with so many queues each way at both ends.
+///
+/// # Errors
+/// As for `make_veth`, or the kernel takes no veth pair with so many queues.
+pub fn make_veth_with_queues(near: &str, far: &str, peer_pid: u32, queues: u32) -> Result<(), LinkError> {
+    let end = |name: &str, mac: [u8; 6]| {
+        let mut end = LinkMessage::default();
+        end.attributes.push(LinkAttribute::IfName(name.to_owned()));
+        end.attributes.push(LinkAttribute::Address(mac.to_vec()));
+        end.attributes.push(LinkAttribute::NumTxQueues(queues));
+        end.attributes.push(LinkAttribute::NumRxQueues(queues));
+        end
+    };
+    let (mut link, mut peer) = (end(near, NEAR_MAC), end(far, FAR_MAC));
     peer.attributes.push(LinkAttribute::NetNsPid(peer_pid));
-    let mut link = LinkMessage::default();
-    link.attributes.push(LinkAttribute::IfName(near.to_owned()));
-    link.attributes.push(LinkAttribute::Address(NEAR_MAC.to_vec()));
     link.attributes.push(LinkAttribute::LinkInfo(vec![
         LinkInfo::Kind(InfoKind::Veth),
         LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),

@@ -1,16 +1,16 @@
 //! Frames over a real veth pair, in network namespaces of their own.
 
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::process;
-use std::thread;
 use std::time::Duration;
 
 use super::frame::Frames;
+use super::ingress::Stamps;
+use super::ledger::Account;
 use super::pace::Pace;
-use super::receiver::{Receiver, StreamReceived};
-use super::ring::BLOCK_BYTES;
+use super::receiver::{self, Received, Receiver, Way};
+use super::ring::{BLOCK_BYTES, Ring};
 use super::sender::{Plan, SendError, Sender, Sent};
-use super::socket::open_sender;
+use super::size::Sizes;
 use super::watch::Extent;
 use crate::nic::clock::{monotonic_ns, sleep_until_ns};
 use crate::nic::interface::Interface;
@@ -32,39 +32,34 @@ fn link() -> (Interface, Interface) {
 }
 
 fn frames(size: u32, streams: u16) -> Frames {
-    Frames::new(size, streams, SEED).expect("in range")
+    Frames::new(&Sizes::one(size).expect("in range"), streams, SEED).expect("in range")
 }
 
 fn plan(extent: Extent) -> Plan {
     Plan { batch: 64, pace: None, extent, digest: true }
 }
 
-/// Takes blocks until none has come for 50 ms.
-fn drain(receiver: &mut Receiver) {
-    let mut last = monotonic_ns();
-    while monotonic_ns() < last + 50_000_000 {
-        match receiver.take_block() {
-            Some(_) => last = monotonic_ns(),
-            None => sleep_until_ns(monotonic_ns() + 1_000_000),
-        }
-    }
+/// A receiver with a ring of 64 MiB.
+fn receiver(on: &Interface, frames: &Frames) -> Receiver {
+    let ring = Ring::open(on, RING, Stamps::Software).expect("ring");
+    let ways = vec![Way { queue: None, ingress: Box::new(ring) }];
+    let plan = receiver::Plan { digest: true, count_only: false };
+    Receiver::start(ways, frames.clone(), plan).expect("receiver")
 }
 
-/// Sends on one end while the other receives.
-fn exchange(sender: &mut Sender, receiver: &mut Receiver, plan: &Plan) -> (Sent, Vec<StreamReceived>) {
-    let sent = thread::scope(|scope| {
-        let sending = scope.spawn(|| sender.run(plan, || false));
-        while !sending.is_finished() {
-            if receiver.take_block().is_none() {
-                sleep_until_ns(monotonic_ns() + 100_000);
-            }
-        }
-        sending.join().expect("no panic")
-    });
-    drain(receiver);
-    let sent = sent.expect("sent");
-    let words: Vec<_> = sent.streams.iter().map(|(handed, _)| Some(*handed)).collect();
-    (sent, receiver.close(&words))
+/// Sends while the other end receives, until nothing has come for 50 ms.
+fn exchange(sender: &mut Sender, receiver: Receiver, plan: &Plan) -> (Sent, Received, Vec<Account>) {
+    let sent = sender.run(plan, || false).expect("sent");
+    let mut last = monotonic_ns();
+    while monotonic_ns() < last + 50_000_000 {
+        last = last.max(receiver.progress().last_own_ns.unwrap_or(0));
+        sleep_until_ns(monotonic_ns() + 1_000_000);
+    }
+    let received = receiver.stop().expect("received");
+    let account =
+        |(stream, (handed, _)): (&super::tally::Stream, &(u64, _))| stream.ledger.close(Some(*handed));
+    let accounts = received.streams.iter().zip(&sent.streams).map(account).collect();
+    (sent, received, accounts)
 }
 
 #[test]
@@ -73,67 +68,19 @@ fn every_frame_arrives_exactly_once_with_the_same_digest_at_both_ends() {
         let (near, far) = link();
         for (size, streams, batch) in [(64, 3, 64), (1518, 1, 1), (777, 16, 7)] {
             let frames = frames(size, streams);
-            let mut receiver = Receiver::open(&far, frames.clone(), RING, true).expect("receiver");
+            let receiver = receiver(&far, &frames);
             let mut sender = Sender::open(&near, frames).expect("sender");
             let plan = Plan { batch, ..plan(Extent::Frames(5000)) };
-            let (sent, received) = exchange(&mut sender, &mut receiver, &plan);
-            for (stream, ((handed, digest), received)) in sent.streams.iter().zip(&received).enumerate() {
-                let account = received.account;
+            let (sent, received, accounts) = exchange(&mut sender, receiver, &plan);
+            let digests = received.seen.digests.expect("asked for");
+            for (stream, account) in accounts.iter().enumerate() {
                 assert!(account.exactly_once(), "{size} B, stream {stream}: {account:?}");
-                assert_eq!((*handed, digest), (5000, &received.digest), "{size} B, stream {stream}");
+                assert_eq!(sent.streams[stream], (5000, Some(digests[stream])), "{size} B, stream {stream}");
             }
             assert_eq!(sent.left_total, 5000 * u64::from(streams), "by the interface's own counter");
-            assert_eq!((receiver.foreign(), sent.cut_short), (0, false));
-            let statistics = receiver.statistics().expect("statistics");
-            assert_eq!((statistics.packets, statistics.drops), (sent.left_total, 0));
+            assert_eq!((received.seen.foreign.total(), sent.cut_short), (0, false));
+            assert_eq!(received.progress.drops, 0);
         }
-    });
-}
-
-#[test]
-fn a_receiver_that_sleeps_loses_what_the_kernel_says_it_dropped() {
-    inside("packet::tests::a_receiver_that_sleeps_loses_what_the_kernel_says_it_dropped", || {
-        let (near, far) = link();
-        let frames = frames(1518, 2);
-        let mut receiver = Receiver::open(&far, frames.clone(), 4 * BLOCK_BYTES, false).expect("receiver");
-        let mut sender = Sender::open(&near, frames).expect("sender");
-        let sent = sender.run(&plan(Extent::Frames(10_000)), || false).expect("sent");
-        drain(&mut receiver);
-        let words: Vec<_> = sent.streams.iter().map(|(handed, _)| Some(*handed)).collect();
-        let streams = receiver.close(&words);
-        let lost: u64 = streams.iter().map(|s| s.account.lost).sum();
-        let intact: u64 = streams.iter().map(|s| s.account.counts.intact).sum();
-        let statistics = receiver.statistics().expect("statistics");
-        assert!(lost > 0 && !streams.iter().all(|s| s.account.exactly_once()));
-        assert_eq!((lost, intact + lost), (statistics.drops, 20_000));
-        assert_eq!(statistics.packets, 20_000, "the kernel's count includes its drops");
-    });
-}
-
-#[test]
-fn damaged_doubled_late_and_foreign_frames_are_each_counted_as_that() {
-    inside("packet::tests::damaged_doubled_late_and_foreign_frames_are_each_counted_as_that", || {
-        let (near, far) = link();
-        let frames = frames(64, 2);
-        let mut receiver = Receiver::open(&far, frames.clone(), RING, false).expect("receiver");
-        let socket = open_sender(&near).expect("socket");
-        let stray = Frames::new(64, 2, SEED + 1).expect("in range");
-        let mut bytes = vec![0; 60];
-        for sequence in [0, 1, 3, 2, 3] {
-            frames.write(1, sequence, &mut bytes);
-            send(&socket, &bytes);
-        }
-        bytes[59] ^= 1;
-        send(&socket, &bytes);
-        stray.write(1, 4, &mut bytes);
-        send(&socket, &bytes);
-        send(&socket, &[0xff; 60]);
-        drain(&mut receiver);
-        let account = receiver.close(&[Some(0), Some(5)])[1].account;
-        let counts = account.counts;
-        assert_eq!((counts.received, counts.intact, account.lost), (6, 4, 1), "{account:?}");
-        assert_eq!((counts.duplicated, counts.reordered, counts.corrupted), (1, 1, 1), "{account:?}");
-        assert_eq!(receiver.foreign(), 2);
     });
 }
 
@@ -155,12 +102,6 @@ fn a_sender_that_is_stopped_or_whose_interface_is_down_says_so() {
     });
 }
 
-fn send(socket: &OwnedFd, bytes: &[u8]) {
-    // SAFETY: the descriptor is open, and pointer and length describe `bytes`.
-    let taken = unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), 0) };
-    assert_eq!(taken, bytes.len() as isize, "{}", std::io::Error::last_os_error());
-}
-
 /// What keeps a pace needs a core for itself: tests/run runs these one at a time.
 mod alone {
     use super::*;
@@ -170,20 +111,22 @@ mod alone {
         inside("packet::tests::alone::a_steady_rate_is_kept_and_its_window_begins_after_settling", || {
             let (near, far) = link();
             let frames = frames(64, 2);
-            let mut receiver = Receiver::open(&far, frames.clone(), RING, false).expect("receiver");
+            let receiver = receiver(&far, &frames);
             let mut sender = Sender::open(&near, frames).expect("sender");
             let extent = Extent::Time { settle_ns: 200_000_000, duration_ns: 500_000_000 };
             let pace = Some(Pace::new(2000.0, 2).expect("a rate"));
-            let (sent, received) = exchange(&mut sender, &mut receiver, &Plan { pace, ..plan(extent) });
-            for (stream, received) in sent.streams.iter().zip(&received) {
-                assert_eq!((stream.0, received.account.exactly_once()), (1400, true), "0.7 s at 2000/s");
+            let (sent, received, accounts) = exchange(&mut sender, receiver, &Plan { pace, ..plan(extent) });
+            for (stream, account) in sent.streams.iter().zip(&accounts) {
+                assert_eq!((stream.0, account.exactly_once()), (1400, true), "0.7 s at 2000/s");
             }
             let left = sent.left.expect("a window");
             assert!(left.seconds() > 0.3 && (left.per_second() - 4000.0).abs() < 1000.0, "{left:?}");
             assert!(sent.spans.iter().any(|s| s.settling) && sent.spans.iter().any(|s| !s.settling));
             assert_eq!(sent.spans.iter().map(|s| s.left).sum::<u64>(), 2800);
-            let rate = receiver.intact().window(200_000_000).expect("whole buckets");
-            assert!((rate.per_second() - 4000.0).abs() < 1000.0, "{rate:?}");
+            for stream in received.streams {
+                let rate = stream.intact.window(200_000_000).expect("whole buckets");
+                assert!((rate.per_second() - 2000.0).abs() < 500.0, "{rate:?}");
+            }
         });
     }
 }

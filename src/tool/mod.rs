@@ -2,15 +2,21 @@
 
 pub mod duration;
 pub mod input;
+pub mod latency;
 pub mod nic_counters;
 pub mod packet_receive;
 pub mod packet_send;
+pub mod receive_result;
+pub mod receive_view;
 pub mod result;
 pub mod stop;
 pub mod voice;
+pub mod way_in;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_receive;
 
 use clap::Subcommand;
 
