@@ -3,7 +3,7 @@
 use std::env;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Set in the child, which runs the body.
@@ -18,11 +18,8 @@ pub fn inside(test: &str, body: impl FnOnce()) {
     if env::var_os(MARK).is_some() {
         return body();
     }
-    // The build folder may be closed to other users.
-    let folder = tempfile::tempdir().expect("temporary folder");
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("open the folder");
-    let program = folder.path().join("test");
-    fs::copy(env::current_exe().expect("own path"), &program).expect("copy of the test program");
+    let folder = open_folder();
+    let program = copy_of_the_test(folder.path());
 
     // SAFETY: takes no arguments and cannot fail.
     let root = unsafe { libc::geteuid() } == 0;
@@ -41,6 +38,28 @@ pub fn inside(test: &str, body: impl FnOnce()) {
         }
         other => panic!("needs root or user namespaces (util-linux's unshare -Urn): {other:?}"),
     }
+}
+
+/// The same as root only, for what needs rights in the first user namespace.
+pub fn inside_as_root(test: &str, body: impl FnOnce()) {
+    if env::var_os(MARK).is_some() {
+        return body();
+    }
+    let folder = open_folder();
+    run("root", &["unshare", "-n"], &copy_of_the_test(folder.path()), test);
+}
+
+/// The build folder may be closed to other users.
+fn open_folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("open the folder");
+    folder
+}
+
+fn copy_of_the_test(folder: &Path) -> PathBuf {
+    let program = folder.join("test");
+    fs::copy(env::current_exe().expect("own path"), &program).expect("copy of the test program");
+    program
 }
 
 fn run(who: &str, prefix: &[&str], program: &Path, test: &str) {

@@ -16,14 +16,14 @@ pub const SENDER_MAC: [u8; 6] = [0x02, 0x66, 0x74, 0x00, 0x00, 0x0a];
 
 const ETHERTYPE: usize = 12;
 const TAG: usize = 14;
-const SEQUENCE: usize = 22;
+pub const SEQUENCE: usize = 22;
 const STREAM: usize = 30;
 const SIZE: usize = 32;
-const CHECK: usize = 34;
+pub const CHECK: usize = 34;
 /// Bytes before the pattern.
 pub const HEADER: usize = 38;
 /// Positions that the pattern's window can take; a power of two.
-const PAGE: usize = 4096;
+pub const PAGE: usize = 4096;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
@@ -152,6 +152,19 @@ impl Frames {
         header[SEQUENCE..STREAM].copy_from_slice(&sequence.to_be_bytes());
         header[CHECK..].copy_from_slice(&check(sequence, salt));
         header
+    }
+
+    /// Number that is mixed with a frame's sequence to give its check: the first half of
+    /// `mix(sequence ^ salt)`. For sources that write frames outside this process.
+    #[must_use]
+    pub fn salt(&self, stream: u16) -> u64 {
+        self.streams[usize::from(stream)].salt
+    }
+
+    /// The bytes of which each frame's pattern shows a window, at its sequence modulo `PAGE`.
+    #[must_use]
+    pub fn page(&self, stream: u16) -> &[u8] {
+        &self.streams[usize::from(stream)].page
     }
 
     /// The rest of a frame.
