@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use super::frame::{Frames, HEADER};
+use super::frame::Frames;
 
 /// Largest batch; the kernel takes at most this many messages at once (UIO_MAXIOV).
 pub const MOST_BATCH: u32 = 1024;
@@ -19,8 +19,8 @@ pub struct Batch<'f> {
     frames: &'f Frames,
     // The messages point at the vectors and these at the copies; none of the three is ever resized.
     copies: Vec<u8>,
-    /// Bytes of each frame that are copied, from its start.
-    copied: usize,
+    /// Room for the copied bytes of one frame.
+    room: usize,
     vectors: Vec<[libc::iovec; 2]>,
     messages: Vec<libc::mmsghdr>,
     stream: u16,
@@ -35,15 +35,15 @@ impl<'f> Batch<'f> {
     #[must_use]
     pub fn new(frames: &'f Frames, most: u32) -> Self {
         let most = most.clamp(1, MOST_BATCH) as usize;
-        let copied = if frames.bytes() <= WHOLE_BYTES { frames.bytes() } else { HEADER };
-        let mut copies = vec![0; copied * most];
-        let pattern = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: frames.bytes() - copied };
+        let room = frames.most_bytes().min(WHOLE_BYTES);
+        let mut copies = vec![0; room * most];
+        let pattern = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         let mut vectors: Vec<[libc::iovec; 2]> = copies
-            .chunks_exact_mut(copied)
-            .map(|copy| [libc::iovec { iov_base: copy.as_mut_ptr().cast(), iov_len: copied }, pattern])
+            .chunks_exact_mut(room)
+            .map(|copy| [libc::iovec { iov_base: copy.as_mut_ptr().cast(), iov_len: 0 }, pattern])
             .collect();
         let messages = vectors.iter_mut().map(message).collect();
-        Self { frames, copies, copied, vectors, messages, stream: 0, first: 0, filled: 0, handed: 0 }
+        Self { frames, copies, room, vectors, messages, stream: 0, first: 0, filled: 0, handed: 0 }
     }
 
     #[must_use]
@@ -54,14 +54,18 @@ impl<'f> Batch<'f> {
     /// Prepares up to `count` frames of a stream from the sequence number `first` on.
     pub fn fill(&mut self, stream: u16, first: u64, count: usize) {
         let count = count.min(self.room());
-        let places = self.copies.chunks_exact_mut(self.copied).zip(&mut self.vectors);
-        for (sequence, (copy, vectors)) in (first..).zip(places.take(count)) {
-            let pattern = self.frames.pattern(stream, sequence);
-            copy[..HEADER].copy_from_slice(&self.frames.header(stream, sequence));
-            let (near, far) = pattern.split_at(self.copied - HEADER);
-            copy[HEADER..].copy_from_slice(near);
+        let places = self.copies.chunks_exact_mut(self.room).zip(&mut self.vectors).zip(&mut self.messages);
+        let head = self.frames.head_bytes();
+        for (sequence, ((copy, vectors), message)) in (first..).zip(places.take(count)) {
+            let copied = copied(self.frames, sequence);
+            self.frames.write_head(stream, sequence, copy);
+            let (near, far) = self.frames.pattern(stream, sequence).split_at(copied - head);
+            copy[head..copied].copy_from_slice(near);
+            vectors[0].iov_len = copied;
             // The kernel only reads from it.
             vectors[1].iov_base = far.as_ptr().cast_mut().cast();
+            vectors[1].iov_len = far.len();
+            message.msg_hdr.msg_iovlen = if far.is_empty() { 1 } else { 2 };
         }
         (self.stream, self.first, self.filled, self.handed) = (stream, first, count, 0);
     }
@@ -98,16 +102,23 @@ impl<'f> Batch<'f> {
     /// The bytes at a place of this batch, in the two pieces that the kernel was given.
     #[must_use]
     pub fn pieces(&self, place: usize) -> [&[u8]; 2] {
-        let pattern = self.frames.pattern(self.stream, self.first + place as u64);
-        [&self.copies[place * self.copied..][..self.copied], &pattern[self.copied - HEADER..]]
+        let sequence = self.first + place as u64;
+        let (copied, head) = (copied(self.frames, sequence), self.frames.head_bytes());
+        let pattern = self.frames.pattern(self.stream, sequence);
+        [&self.copies[place * self.room..][..copied], &pattern[copied - head..]]
     }
+}
+
+/// Bytes of a frame that are copied, from its start.
+fn copied(frames: &Frames, sequence: u64) -> usize {
+    let bytes = frames.bytes(sequence);
+    if bytes <= WHOLE_BYTES { bytes } else { frames.head_bytes() }
 }
 
 fn message(vectors: &mut [libc::iovec; 2]) -> libc::mmsghdr {
     // SAFETY: all-zero bytes are a valid mmsghdr with no address, no vectors and no control data.
     let mut message: libc::mmsghdr = unsafe { std::mem::zeroed() };
     message.msg_hdr.msg_iov = vectors.as_mut_ptr();
-    message.msg_hdr.msg_iovlen = if vectors[1].iov_len > 0 { 2 } else { 1 };
     message
 }
 
@@ -115,6 +126,7 @@ fn message(vectors: &mut [libc::iovec; 2]) -> libc::mmsghdr {
 mod tests {
     use std::os::fd::FromRawFd;
 
+    use super::super::size::Sizes;
     use super::*;
 
     /// A datagram pair stands for the interface: it keeps message bounds and can be full.
@@ -138,7 +150,7 @@ mod tests {
     #[test]
     fn what_a_full_socket_did_not_take_goes_again_with_the_same_sequence() {
         let (near, far) = pair();
-        let frames = Frames::new(64, 2, 1).expect("in range");
+        let frames = Frames::new(&Sizes::one(64).expect("in range"), 2, 1).expect("in range");
         let mut batch = Batch::new(&frames, MOST_BATCH);
         batch.fill(1, 100, 600);
         let (mut handed, mut arrived, mut refused) = (0, 0u64, 0);
@@ -149,8 +161,11 @@ mod tests {
                     assert_eq!(e.raw_os_error(), Some(libc::EAGAIN));
                     refused += 1;
                     let frame = read(&far).expect("a full socket has something to read");
-                    let expected =
-                        super::super::frame::Verdict::Intact { stream: 1, sequence: 100 + arrived };
+                    let expected = super::super::frame::Verdict::Intact {
+                        stream: 1,
+                        sequence: 100 + arrived,
+                        sent_ns: None,
+                    };
                     assert_eq!(frames.judge(&frame), expected);
                     arrived += 1;
                 }

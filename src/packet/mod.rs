@@ -11,6 +11,7 @@ pub mod pace;
 pub mod receiver;
 pub mod ring;
 pub mod sender;
+pub mod size;
 pub mod socket;
 pub mod watch;
 pub mod window;

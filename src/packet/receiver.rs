@@ -69,7 +69,7 @@ impl Receiver {
         let (frames, tally) = (&self.frames, &mut self.tally);
         let mut own = 0;
         self.ring.walk_block(|received| {
-            own += u64::from(tally.count(frames.judge(received.bytes), received.bytes, received.at_ns));
+            own += u64::from(tally.count(frames, received.bytes, received.at_ns));
         })?;
         Some(own)
     }
@@ -130,9 +130,9 @@ impl Receiver {
 
 impl Tally {
     /// Enters one frame; true when it was ours.
-    fn count(&mut self, verdict: Verdict, bytes: &[u8], at_ns: u64) -> bool {
-        let stream = match verdict {
-            Verdict::Intact { stream, sequence } => {
+    fn count(&mut self, frames: &Frames, bytes: &[u8], at_ns: u64) -> bool {
+        let stream = match frames.judge(bytes) {
+            Verdict::Intact { stream, sequence, .. } => {
                 if self.ledgers[usize::from(stream)].intact(sequence, at_ns) {
                     self.intact.count(at_ns);
                 }
@@ -148,7 +148,7 @@ impl Tally {
             }
         };
         if let Some(digests) = &mut self.digests {
-            digests[usize::from(stream)].add(&[bytes]);
+            digests[usize::from(stream)].add(&frames.without_stamp(bytes));
         }
         true
     }

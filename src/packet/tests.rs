@@ -10,6 +10,7 @@ use super::pace::Pace;
 use super::receiver::{Receiver, StreamReceived};
 use super::ring::BLOCK_BYTES;
 use super::sender::{Plan, SendError, Sender, Sent};
+use super::size::Sizes;
 use super::socket::open_sender;
 use super::watch::Extent;
 use crate::nic::clock::{monotonic_ns, sleep_until_ns};
@@ -32,7 +33,7 @@ fn link() -> (Interface, Interface) {
 }
 
 fn frames(size: u32, streams: u16) -> Frames {
-    Frames::new(size, streams, SEED).expect("in range")
+    Frames::new(&Sizes::one(size).expect("in range"), streams, SEED).expect("in range")
 }
 
 fn plan(extent: Extent) -> Plan {
@@ -117,7 +118,7 @@ fn damaged_doubled_late_and_foreign_frames_are_each_counted_as_that() {
         let frames = frames(64, 2);
         let mut receiver = Receiver::open(&far, frames.clone(), RING, false).expect("receiver");
         let socket = open_sender(&near).expect("socket");
-        let stray = Frames::new(64, 2, SEED + 1).expect("in range");
+        let stray = Frames::new(&Sizes::one(64).expect("in range"), 2, SEED + 1).expect("in range");
         let mut bytes = vec![0; 60];
         for sequence in [0, 1, 3, 2, 3] {
             frames.write(1, sequence, &mut bytes);

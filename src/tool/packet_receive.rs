@@ -17,6 +17,7 @@ use crate::nic::clock::monotonic_ns;
 use crate::packet::frame::Frames;
 use crate::packet::receiver::Receiver;
 use crate::packet::ring::{BLOCK_BYTES, RETIRE_MS};
+use crate::packet::size::Sizes;
 
 const MS: u64 = 1_000_000;
 /// Once everything has arrived, quiet of this long shows that no duplicate follows: three times the
@@ -43,9 +44,9 @@ pub struct PacketReceiveArgs {
     /// Interface to receive on; it is set promiscuous meanwhile
     #[arg(long, value_name = "IF")]
     pub interface: String,
-    /// Bytes of each frame with its 4 FCS bytes, as the sender's
-    #[arg(long, value_name = "BYTES", default_value_t = 64)]
-    pub frame_size: u32,
+    /// Bytes of each frame with its 4 FCS bytes, one size or several, as the sender's
+    #[arg(long, value_name = "SIZES", default_value = "64")]
+    pub frame_size: String,
     /// Streams, as the sender's
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub streams: u16,
@@ -83,7 +84,8 @@ pub fn run(args: &PacketReceiveArgs) -> i32 {
 }
 
 fn receive(args: &PacketReceiveArgs, voice: Voice) -> Result<(), Fault> {
-    let frames = Frames::new(args.frame_size, args.streams, args.seed).map_err(Fault::bad_input)?;
+    let sizes: Sizes = args.frame_size.parse().map_err(Fault::bad_input)?;
+    let frames = Frames::new(&sizes, args.streams, args.seed).map_err(Fault::bad_input)?;
     let interface = running(&args.interface, args.link_limit)?;
     let input = io::stdin().as_fd().try_clone_to_owned().map_err(Fault::failed)?;
     let stop = Stop::install().map_err(Fault::failed)?;

@@ -15,6 +15,7 @@ use crate::packet::batch::MOST_BATCH;
 use crate::packet::frame::Frames;
 use crate::packet::pace::Pace;
 use crate::packet::sender::{Plan, SendError, Sender};
+use crate::packet::size::Sizes;
 use crate::packet::watch::Extent;
 
 /// Sends deterministic frames by AF_PACKET, as fast as the interface takes them or at a steady rate.
@@ -27,9 +28,11 @@ pub struct PacketSendArgs {
     /// Interface to send on; never the one that carries your SSH session
     #[arg(long, value_name = "IF")]
     pub interface: String,
-    /// Bytes of each frame with its 4 FCS bytes, as RFC 2544 counts: 64 to 1518
-    #[arg(long, value_name = "BYTES", default_value_t = 64)]
-    pub frame_size: u32,
+    /// Bytes of each frame with its 4 FCS bytes, as RFC 2544 counts, 64 to 1518: one size, a list as in
+    /// 64,512,1518 taken in turn, a sweep from-to/step as in 64-1518/64, `imix` (64, 594 and 1518 as
+    /// 7:4:1) or `imix-csit` (570 in place of 594)
+    #[arg(long, value_name = "SIZES", default_value = "64")]
+    pub frame_size: String,
     /// Streams, each with its own sequence and its own ethertype from 0x88b5 on: 1 to 16
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub streams: u16,
@@ -70,7 +73,8 @@ pub fn run(args: &PacketSendArgs) -> i32 {
 }
 
 fn send(args: &PacketSendArgs, voice: Voice) -> Result<(), Fault> {
-    let frames = Frames::new(args.frame_size, args.streams, args.seed).map_err(Fault::bad_input)?;
+    let sizes: Sizes = args.frame_size.parse().map_err(Fault::bad_input)?;
+    let frames = Frames::new(&sizes, args.streams, args.seed).map_err(Fault::bad_input)?;
     let plan = plan(args)?;
     let interface = running(&args.interface, args.link_limit)?;
     let mut stop = Stop::install().map_err(Fault::failed)?;

@@ -8,23 +8,32 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use super::assembly::Operand::{Number, Register};
-use super::assembly::{Assembly, Instruction, R0, R1, R2, R3, R4, R6, R7, R8, R10, Sum, When, Width};
+use super::assembly::{Assembly, Instruction, R0, R1, R2, R3, R4, R6, R7, R8, R9, R10, Sum, When, Width};
 use super::bpf::{LoadError, MapKind, map_create, map_get, map_set, program_load, run_live};
 use super::error::XdpError;
 use super::rights::no_program;
 use crate::nic::interface::Interface;
 use crate::packet::egress::Egress;
-use crate::packet::frame::{CHECK, Frames, HEADER, PAGE, SEQUENCE};
+use crate::packet::frame::{CHECK, Frames, HEADER, PAGE, SEQUENCE, SIZE};
+use crate::packet::size::FCS_BYTES;
 
 /// Frames that the kernel sends off together; it takes at most 256 at once.
 const BATCH: u32 = 64;
 /// Most frames of one system call, so that a sender looks at its clock now and then.
 const MOST: usize = 4096;
-/// Bytes of the map's value before the page: the next sequence number.
+/// The map's value: the next sequence number; a row for each place in the turn of sizes, with the bytes
+/// of the frame and the salt of its check; then the pattern's page.
 const COUNTER: usize = 8;
+const ROW: usize = 16;
+const ROW_SALT: i16 = 8;
+/// Most rows, so that offsets of the page stay small numbers.
+const MOST_ROWS: usize = 1024;
+/// Bytes of a frame that the MTU does not count.
+const ETHERNET: u32 = 14;
 // Helpers, enum bpf_func_id.
 const MAP_LOOKUP: i32 = 1;
 const REDIRECT: i32 = 23;
+const ADJUST_TAIL: i32 = 65;
 const STORE_BYTES: i32 = 190;
 /// XDP_DROP.
 const DROP: i32 = 1;
@@ -37,7 +46,7 @@ const DATA_END: i16 = 4;
 pub struct XdpLive {
     program: OwnedFd,
     map: OwnedFd,
-    /// The first frame, of which the kernel makes its copies.
+    /// A frame of the largest size, of which the kernel makes its copies.
     frame: Vec<u8>,
     /// The map's value, to set the counter.
     value: Vec<u8>,
@@ -59,10 +68,28 @@ impl XdpLive {
         if !interface.running {
             return Err(XdpError::LinkDown { interface: name(), seen: "down or without carrier" });
         }
-        let mut frame = vec![0; frames.bytes()];
-        frames.write(stream, 0, &mut frame);
-        let page = frames.page(stream);
-        let value = [&[0; COUNTER], page].concat();
+        let needed = frames.most_bytes() as u32 - ETHERNET;
+        if needed > interface.mtu {
+            let frame_bytes = frames.most_bytes() as u32 + FCS_BYTES;
+            return Err(XdpError::MtuTooSmall { interface: name(), mtu: interface.mtu, frame_bytes, needed });
+        }
+        let rows: Vec<_> = frames.shapes(stream).collect();
+        if frames.are_stamped() || rows.len() > MOST_ROWS {
+            let wanted = format!(
+                "frames from inside the kernel carry no instant of writing, and at most {MOST_ROWS} sizes take \
+                 turns: send by af_packet or af_xdp"
+            );
+            return Err(XdpError::Unsuited { interface: name(), wanted });
+        }
+        let mut value = vec![0; COUNTER];
+        for (bytes, salt) in &rows {
+            value.extend((*bytes as u64).to_ne_bytes());
+            value.extend(salt.to_ne_bytes());
+        }
+        value.extend(frames.page(stream));
+        let first = (0..).find(|&sequence| frames.bytes(sequence) == frames.most_bytes()).unwrap_or(0);
+        let mut frame = vec![0; frames.most_bytes()];
+        frames.write(stream, first, &mut frame);
         let failed = |what, source| XdpError::Kernel {
             what,
             interface: name(),
@@ -72,7 +99,7 @@ impl XdpLive {
         let what = "make the map of a frame source";
         let map = map_create(MapKind::Array, c"fieldtrial", value.len() as u32, 1)
             .map_err(|e| no_program(what, e).unwrap_or_else(|e| failed(what, e)))?;
-        let code = source(map.as_raw_fd(), interface.index, frames.salt(stream), frames.bytes());
+        let code = source(map.as_raw_fd(), interface.index, rows.len(), frames.most_bytes());
         let what = "load a frame source";
         let program = program_load(what, c"fieldtrial", &code, None).map_err(|e| match e {
             LoadError::Refused(error) => error,
@@ -131,10 +158,11 @@ impl Egress for XdpLive {
     }
 }
 
-/// Writes one frame and sends it off: see `Frames` for the layout and the numbers.
-fn source(map: i32, interface: u32, salt: u64, bytes: usize) -> Vec<Instruction> {
+/// Writes one frame and sends it off: see `Frames` for the layout and the numbers. R6 is the context, R7
+/// the map's value, R8 the sequence, R9 the row of the size.
+fn source(map: i32, interface: u32, rows: usize, most_bytes: usize) -> Vec<Instruction> {
     let mut a = Assembly::default();
-    let drop = a.label();
+    let (drop, whole) = (a.label(), a.label());
     a.set(R6, Register(R1));
     a.set(R1, Number(0));
     a.store(Width::Word, R10, -4, R1);
@@ -145,6 +173,20 @@ fn source(map: i32, interface: u32, salt: u64, bytes: usize) -> Vec<Instruction>
     a.jump_when(R0, When::Equal, Number(0), drop);
     a.set(R7, Register(R0));
     a.load(Width::Double, R8, R7, 0);
+    a.set(R9, Register(R8));
+    a.sum(Sum::Modulo, R9, Number(rows as i32));
+    // The verifier knows no bound of a remainder.
+    a.jump_when(R9, When::Above, Number(rows as i32 - 1), drop);
+    a.sum(Sum::Multiply, R9, Number(ROW as i32));
+    a.sum(Sum::Add, R9, Register(R7));
+    // The kernel's copy has the largest size; cut it to this frame's.
+    a.load(Width::Double, R2, R9, COUNTER as i16);
+    a.sum(Sum::Subtract, R2, Number(most_bytes as i32));
+    a.jump_when(R2, When::Equal, Number(0), whole);
+    a.set(R1, Register(R6));
+    a.call(ADJUST_TAIL);
+    a.jump_when(R0, When::NotEqual, Number(0), drop);
+    a.place(whole);
     a.load(Width::Word, R2, R6, DATA);
     a.load(Width::Word, R3, R6, DATA_END);
     a.set(R4, Register(R2));
@@ -153,16 +195,22 @@ fn source(map: i32, interface: u32, salt: u64, bytes: usize) -> Vec<Instruction>
     a.set(R4, Register(R8));
     a.swap(R4, 64);
     a.store(Width::Double, R2, SEQUENCE as i16, R4);
-    check(&mut a, salt);
+    a.load(Width::Double, R4, R9, COUNTER as i16);
+    a.sum(Sum::Add, R4, Number(FCS_BYTES as i32));
+    a.swap(R4, 16);
+    a.store(Width::Half, R2, SIZE as i16, R4);
+    check(&mut a);
     a.store(Width::Word, R2, CHECK as i16, R4);
-    a.set(R4, Register(R8));
-    a.sum(Sum::And, R4, Number(PAGE as i32 - 1));
-    a.set(R3, Register(R7));
-    a.sum(Sum::Add, R3, Number(COUNTER as i32));
-    a.sum(Sum::Add, R3, Register(R4));
+    a.set(R3, Register(R8));
+    a.sum(Sum::And, R3, Number(PAGE as i32 - 1));
+    a.sum(Sum::Add, R3, Register(R7));
+    a.sum(Sum::Add, R3, Number((COUNTER + rows * ROW) as i32));
     a.set(R1, Register(R6));
     a.set(R2, Number(HEADER as i32));
-    a.set(R4, Number((bytes - HEADER) as i32));
+    a.load(Width::Double, R4, R9, COUNTER as i16);
+    a.sum(Sum::Subtract, R4, Number(HEADER as i32));
+    a.jump_when(R4, When::Above, Number((most_bytes - HEADER) as i32), drop);
+    a.jump_when(R4, When::Equal, Number(0), drop);
     a.call(STORE_BYTES);
     a.jump_when(R0, When::NotEqual, Number(0), drop);
     a.sum(Sum::Add, R8, Number(1));
@@ -177,8 +225,9 @@ fn source(map: i32, interface: u32, salt: u64, bytes: usize) -> Vec<Instruction>
     a.finish()
 }
 
-/// `R4 = ` the check of the sequence in R8, in network order: SplitMix64's output function. Uses R1.
-fn check(a: &mut Assembly, salt: u64) {
+/// `R4 = ` the check of the sequence in R8 with the salt of the row in R9, in network order: SplitMix64's
+/// output function. Uses R1.
+fn check(a: &mut Assembly) {
     let with = |a: &mut Assembly, sum, number| {
         a.set_wide(R1, number);
         a.sum(sum, R4, Register(R1));
@@ -188,8 +237,8 @@ fn check(a: &mut Assembly, salt: u64) {
         a.sum(Sum::ShiftRight, R1, Number(bits));
         a.sum(Sum::Xor, R4, Register(R1));
     };
-    a.set(R4, Register(R8));
-    with(a, Sum::Xor, salt);
+    a.load(Width::Double, R4, R9, COUNTER as i16 + ROW_SALT);
+    a.sum(Sum::Xor, R4, Register(R8));
     with(a, Sum::Add, 0x9e37_79b9_7f4a_7c15);
     fold(a, 30);
     with(a, Sum::Multiply, 0xbf58_476d_1ce4_e5b9);

@@ -90,10 +90,10 @@ impl Egress for XdpSender {
             self.reap();
         }
         let count = count.min(self.free.len()).min(self.ring.room() as usize);
-        self.too_long |= count > 0 && frames.bytes() > self.mtu + ETHERNET;
+        self.too_long |= count > 0 && frames.most_bytes() > self.mtu + ETHERNET;
         for sequence in (first..).take(count) {
             let Some(address) = self.free.pop() else { break };
-            let length = frames.bytes();
+            let length = frames.bytes(sequence);
             let chunk = self.socket.frames.bytes_mut(address as usize, length);
             frames.write(stream, sequence, chunk.expect("a chunk of our own memory"));
             self.ring.put(Descriptor { address, length: length as u32, options: 0 });

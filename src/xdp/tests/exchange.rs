@@ -21,8 +21,8 @@ use crate::xdp::sender::XdpSender;
 const WINDOW: u64 = 128;
 const LIMIT_NS: u64 = 20_000_000_000;
 
-fn frames(size: u32, streams: u16) -> Frames {
-    Frames::new(size, streams, 42).expect("in range")
+fn frames(sizes: &str, streams: u16) -> Frames {
+    Frames::new(&sizes.parse().expect("sizes"), streams, 42).expect("in range")
 }
 
 /// Sends `count` frames of stream i by way out i, never more ahead of the receivers than the window, and
@@ -62,7 +62,7 @@ fn exchange(
         }
         for way in ways_in.iter_mut() {
             let seen = way.take(&mut |arrived| match frames.judge(arrived.bytes) {
-                Verdict::Intact { stream, sequence } => {
+                Verdict::Intact { stream, sequence, .. } => {
                     ledgers[usize::from(stream)].intact(sequence, arrived.at_ns.expect("stamped by us"));
                 }
                 other => panic!("{other:?}: {:02x?}", arrived.bytes),
@@ -94,7 +94,7 @@ fn every_frame_of_both_sizes_arrives_exactly_once_by_one_queue_and_by_two() {
         "xdp::tests::exchange::every_frame_of_both_sizes_arrives_exactly_once_by_one_queue_and_by_two",
         || {
             let (near, far) = link(2);
-            for (size, queues) in [(64, &[0][..]), (1518, &[1]), (64, &[0, 1]), (1518, &[0, 1])] {
+            for (size, queues) in [("64", &[0][..]), ("1518", &[1]), ("64", &[0, 1]), ("1518", &[0, 1])] {
                 let frames = frames(size, queues.len() as u16);
                 let mut ways_in = receive_on(&far, queues);
                 assert_eq!(ways_in[0].got().attach(), Some("native"));
@@ -116,7 +116,7 @@ fn a_program_in_the_stack_and_a_small_ring_that_wraps_do_as_well() {
         "xdp::tests::exchange::a_program_in_the_stack_and_a_small_ring_that_wraps_do_as_well",
         || {
             let (near, far) = link(1);
-            let frames = frames(777, 1);
+            let frames = frames("777,64", 1);
             let options = XdpOptions { attach: Attach::Generic, ring: Some(200), ..XdpOptions::default() };
             let mut ways_in = XdpReceiver::open_all(&far, &[0], &options).expect("receiver");
             let got = ways_in[0].got();
@@ -134,7 +134,7 @@ fn a_source_inside_the_kernel_writes_the_very_frames_that_a_sender_writes() {
         "xdp::tests::exchange::a_source_inside_the_kernel_writes_the_very_frames_that_a_sender_writes",
         || {
             let (near, far) = link(1);
-            for (size, streams) in [(64, 1), (1518, 2), (777, 1)] {
+            for (size, streams) in [("64", 1), ("1518", 2), ("imix", 1), ("64-1518/91", 1)] {
                 let frames = frames(size, streams);
                 let mut ways_in = receive_on(&far, &[0]);
                 let open = |stream| XdpLive::open(&near, &frames, stream).expect("source");
@@ -154,7 +154,7 @@ fn an_ordinary_user_sends_by_af_xdp_and_every_frame_arrives_by_af_packet() {
         "xdp::tests::exchange::an_ordinary_user_sends_by_af_xdp_and_every_frame_arrives_by_af_packet",
         || {
             let (near, far) = link(2);
-            for size in [64, 1518] {
+            for size in ["64", "1518"] {
                 let frames = frames(size, 2);
                 let mut receiver =
                     Receiver::open(&far, frames.clone(), 16 * BLOCK_BYTES, false).expect("receiver");
@@ -187,7 +187,7 @@ fn what_the_kernel_dropped_is_what_is_lost_however_often_it_is_read() {
         "xdp::tests::exchange::what_the_kernel_dropped_is_what_is_lost_however_often_it_is_read",
         || {
             let (near, far) = link(1);
-            let frames = frames(64, 1);
+            let frames = frames("64", 1);
             let options = XdpOptions { ring: Some(64), ..XdpOptions::default() };
             let mut way_in = XdpReceiver::open_all(&far, &[0], &options).expect("receiver").remove(0);
             let mut out = XdpSender::open(&near, 0, &options).expect("sender");
@@ -213,7 +213,7 @@ fn frames_that_are_not_ours_and_queues_not_asked_for_go_on_to_the_kernel() {
         "xdp::tests::exchange::frames_that_are_not_ours_and_queues_not_asked_for_go_on_to_the_kernel",
         || {
             let (near, far) = link(2);
-            let ours = frames(64, 1);
+            let ours = frames("64", 1);
             let mut way_in = receive_on(&far, &[1]).remove(0);
             let mut stack = Receiver::open(&far, ours.clone(), 4 * BLOCK_BYTES, false).expect("receiver");
             // One of ours on the queue that nobody asked for, and two strangers: one ethertype below ours, and
