@@ -1,6 +1,6 @@
 //! Frames whose every byte follows from seed, stream, sequence and size.
 
-use super::size::{FCS_BYTES, Sizes};
+use crate::model::frame_size::{FCS_BYTES, Sizes};
 use crate::nic::clock::realtime_ns;
 
 /// IEEE's first "local experimental" ethertype, for stream 0; stream n has n more, because flow

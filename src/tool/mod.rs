@@ -6,8 +6,10 @@ pub mod nic_counters;
 pub mod packet_receive;
 pub mod packet_send;
 pub mod result;
+pub mod sent;
 pub mod stop;
 pub mod voice;
+pub mod way_out;
 
 #[cfg(test)]
 mod tests;

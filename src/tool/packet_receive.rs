@@ -13,11 +13,11 @@ use super::packet_send::running;
 use super::result::{ReceiveBucket, ReceiveResult, ReceivedStream};
 use super::stop::Stop;
 use super::voice::{Fault, Voice};
+use crate::model::frame_size::Sizes;
 use crate::nic::clock::monotonic_ns;
 use crate::packet::frame::Frames;
 use crate::packet::receiver::Receiver;
 use crate::packet::ring::{BLOCK_BYTES, RETIRE_MS};
-use crate::packet::size::Sizes;
 
 const MS: u64 = 1_000_000;
 /// Once everything has arrived, quiet of this long shows that no duplicate follows: three times the

@@ -12,10 +12,10 @@ use super::assembly::{Assembly, Instruction, R0, R1, R2, R3, R4, R6, R7, R8, R9,
 use super::bpf::{LoadError, MapKind, map_create, map_get, map_set, program_load, run_live};
 use super::error::XdpError;
 use super::rights::no_program;
+use crate::model::frame_size::FCS_BYTES;
 use crate::nic::interface::Interface;
 use crate::packet::egress::Egress;
 use crate::packet::frame::{CHECK, Frames, HEADER, PAGE, SEQUENCE, SIZE};
-use crate::packet::size::FCS_BYTES;
 
 /// Frames that the kernel sends off together; it takes at most 256 at once.
 const BATCH: u32 = 64;

@@ -3,11 +3,11 @@
 use std::thread;
 
 use super::*;
+use crate::model::frame_size::Sizes;
 use crate::nic::link::bring_loopback_up;
 use crate::nic::namespace::inside;
 use crate::packet::egress::Egress;
 use crate::packet::frame::Frames;
-use crate::packet::size::Sizes;
 use crate::xdp::error::XdpError;
 use crate::xdp::live::XdpLive;
 use crate::xdp::options::{Copying, LARGEST_RING};
