@@ -155,9 +155,13 @@ mod tests {
             let why = text.parse::<Sizes>().expect_err(text).to_string();
             assert!(why.contains("64,512,1518") && why.contains(&format!("{text:?}")), "{why}");
         }
-        for (text, size) in
-            [("63", 63), ("1519", 1519), ("64,9000", 9000), ("10-128/2", 10), ("64-4000000000/1", 4_000_000_000)]
-        {
+        for (text, size) in [
+            ("63", 63),
+            ("1519", 1519),
+            ("64,9000", 9000),
+            ("10-128/2", 10),
+            ("64-4000000000/1", 4_000_000_000),
+        ] {
             assert_eq!(text.parse::<Sizes>(), Err(SizesError::Size(size)), "{text}");
         }
         let many = vec!["64"; MOST_SIZES + 1].join(",");

@@ -4,7 +4,8 @@ use std::env;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{self, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Set in the child, which runs the body.
 const MARK: &str = "FIELDTRIAL_TEST_INSIDE";
@@ -26,8 +27,8 @@ pub fn inside(test: &str, body: impl FnOnce()) {
     if root {
         run("root", &["unshare", "-n"], &program, test);
     }
-    let drop_root: &[&str] =
-        if root { &["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] } else { &[] };
+    let reuid = format!("--reuid={}", nobody());
+    let drop_root: &[&str] = if root { &["setpriv", &reuid, "--regid=65534", "--clear-groups"] } else { &[] };
     let user = [drop_root, &["unshare", "-Urn"]].concat();
     let probe = Command::new(user[0]).args(&user[1..]).arg("true").stdin(Stdio::null()).output();
     match probe {
@@ -38,6 +39,12 @@ pub fn inside(test: &str, body: impl FnOnce()) {
         }
         other => panic!("needs root or user namespaces (util-linux's unshare -Urn): {other:?}"),
     }
+}
+
+/// A user that no other test is: the kernel counts locked memory by user.
+fn nobody() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    1_000_000 + process::id() % 100_000 * 1000 + NEXT.fetch_add(1, Ordering::Relaxed) % 1000
 }
 
 /// The same as root only, for what needs rights in the first user namespace.

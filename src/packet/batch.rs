@@ -1,10 +1,13 @@
 //! Frames of one stream, handed to the kernel by sendmmsg from where their bytes lie.
 
 use std::io;
-use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
 
+use super::egress::Egress;
 use super::frame::Frames;
+use super::socket::{SocketError, open_sender};
+use crate::nic::interface::Interface;
 
 /// Largest batch; the kernel takes at most this many messages at once (UIO_MAXIOV).
 pub const MOST_BATCH: u32 = 1024;
@@ -14,26 +17,30 @@ pub const MOST_BATCH: u32 = 1024;
 /// pieces send 2 to 4 % more, at 60 bytes 6 % less.
 const WHOLE_BYTES: usize = 256;
 
-/// Room for a batch of frames and what sendmmsg needs to find them.
-pub struct Batch<'f> {
-    frames: &'f Frames,
+/// A socket, room for a batch of frames and what sendmmsg needs to find them. It is filled again once
+/// the kernel has taken all of it.
+pub struct Batch {
+    socket: OwnedFd,
+    frames: Arc<Frames>,
     // The messages point at the vectors and these at the copies; none of the three is ever resized.
     copies: Vec<u8>,
     /// Room for the copied bytes of one frame.
     room: usize,
     vectors: Vec<[libc::iovec; 2]>,
     messages: Vec<libc::mmsghdr>,
-    stream: u16,
-    first: u64,
     /// Frames filled, and of those handed over.
     filled: usize,
     handed: usize,
 }
 
-impl<'f> Batch<'f> {
-    /// Room for `most` frames.
+// SAFETY: the pointers lead into memory that the batch owns or shares by `frames` and that stays where
+// it is when the batch moves to another thread.
+unsafe impl Send for Batch {}
+
+impl Batch {
+    /// Room for `most` frames of `frames`, sent by `socket`.
     #[must_use]
-    pub fn new(frames: &'f Frames, most: u32) -> Self {
+    pub fn new(socket: OwnedFd, frames: Arc<Frames>, most: u32) -> Self {
         let most = most.clamp(1, MOST_BATCH) as usize;
         let room = frames.most_bytes().min(WHOLE_BYTES);
         let mut copies = vec![0; room * most];
@@ -43,69 +50,66 @@ impl<'f> Batch<'f> {
             .map(|copy| [libc::iovec { iov_base: copy.as_mut_ptr().cast(), iov_len: 0 }, pattern])
             .collect();
         let messages = vectors.iter_mut().map(message).collect();
-        Self { frames, copies, room, vectors, messages, stream: 0, first: 0, filled: 0, handed: 0 }
+        Self { socket, frames, copies, room, vectors, messages, filled: 0, handed: 0 }
     }
+}
 
-    #[must_use]
-    pub fn room(&self) -> usize {
-        self.messages.len()
-    }
+/// A batch on a socket of its own for each stream of `frames`.
+///
+/// # Errors
+/// CAP_NET_RAW is missing, or the kernel refuses.
+pub fn open_each(interface: &Interface, frames: &Arc<Frames>) -> Result<Vec<Box<dyn Egress>>, SocketError> {
+    let open = |_| -> Result<Box<dyn Egress>, SocketError> {
+        Ok(Box::new(Batch::new(open_sender(interface)?, Arc::clone(frames), MOST_BATCH)))
+    };
+    (0..frames.streams()).map(open).collect()
+}
 
-    /// Prepares up to `count` frames of a stream from the sequence number `first` on.
-    pub fn fill(&mut self, stream: u16, first: u64, count: usize) {
-        let count = count.min(self.room());
+impl Egress for Batch {
+    fn fill(&mut self, frames: &Frames, stream: u16, first: u64, count: usize) -> usize {
+        // The messages point into these frames until they are taken.
+        assert!(std::ptr::eq(frames, &*self.frames), "a batch sends the frames that it was made for");
+        if self.waiting() > 0 {
+            return 0;
+        }
+        let count = count.min(self.messages.len());
         let places = self.copies.chunks_exact_mut(self.room).zip(&mut self.vectors).zip(&mut self.messages);
-        let head = self.frames.head_bytes();
+        let head = frames.head_bytes();
         for (sequence, ((copy, vectors), message)) in (first..).zip(places.take(count)) {
-            let copied = copied(self.frames, sequence);
-            self.frames.write_head(stream, sequence, copy);
-            let (near, far) = self.frames.pattern(stream, sequence).split_at(copied - head);
+            let copied = copied(frames, sequence);
+            frames.write_head(stream, sequence, copy);
+            let (near, far) = frames.pattern(stream, sequence).split_at(copied - head);
             copy[head..copied].copy_from_slice(near);
             vectors[0].iov_len = copied;
             // The kernel only reads from it.
-            vectors[1].iov_base = far.as_ptr().cast_mut().cast();
-            vectors[1].iov_len = far.len();
+            vectors[1] = libc::iovec { iov_base: far.as_ptr().cast_mut().cast(), iov_len: far.len() };
             message.msg_hdr.msg_iovlen = if far.is_empty() { 1 } else { 2 };
         }
-        (self.stream, self.first, self.filled, self.handed) = (stream, first, count, 0);
+        (self.filled, self.handed) = (count, 0);
+        count
     }
 
-    /// The stream of the frames that wait, and how many they are.
-    #[must_use]
-    pub fn waiting(&self) -> (u16, usize) {
-        (self.stream, self.filled - self.handed)
+    fn waiting(&self) -> usize {
+        self.filled - self.handed
     }
 
-    /// Hands over what waits, as far as the kernel takes it, and returns the places of the frames it
-    /// took. What it did not take waits on, with its sequence numbers unchanged.
-    ///
-    /// # Errors
-    /// The kernel took none; ENOBUFS, EAGAIN and EINTR mean: try again.
-    pub fn hand_over(&mut self, socket: &OwnedFd) -> io::Result<Range<usize>> {
+    fn hand_over(&mut self) -> io::Result<usize> {
         let waiting = &mut self.messages[self.handed..self.filled];
         if waiting.is_empty() {
-            return Ok(0..0);
+            return Ok(0);
         }
+        let count = waiting.len() as libc::c_uint;
         // SAFETY: the messages point at vectors and copies that live in `self` and were never moved, and
-        // at patterns of `frames`, which is borrowed as long as `self` lives.
+        // at patterns of `frames`, which `self` keeps alive.
         let taken = unsafe {
-            libc::sendmmsg(socket.as_raw_fd(), waiting.as_mut_ptr(), waiting.len() as libc::c_uint, 0)
+            libc::sendmmsg(self.socket.as_raw_fd(), waiting.as_mut_ptr(), count, libc::MSG_DONTWAIT)
         };
         if taken < 0 {
             return Err(io::Error::last_os_error());
         }
-        let from = self.handed;
-        self.handed = (self.handed + taken as usize).min(self.filled);
-        Ok(from..self.handed)
-    }
-
-    /// The bytes at a place of this batch, in the two pieces that the kernel was given.
-    #[must_use]
-    pub fn pieces(&self, place: usize) -> [&[u8]; 2] {
-        let sequence = self.first + place as u64;
-        let (copied, head) = (copied(self.frames, sequence), self.frames.head_bytes());
-        let pattern = self.frames.pattern(self.stream, sequence);
-        [&self.copies[place * self.room..][..copied], &pattern[copied - head..]]
+        let taken = (taken as usize).min(self.waiting());
+        self.handed += taken;
+        Ok(taken)
     }
 }
 
@@ -126,8 +130,9 @@ fn message(vectors: &mut [libc::iovec; 2]) -> libc::mmsghdr {
 mod tests {
     use std::os::fd::FromRawFd;
 
-    use super::super::size::Sizes;
+    use super::super::frame::Verdict;
     use super::*;
+    use crate::model::frame_size::Sizes;
 
     /// A datagram pair stands for the interface: it keeps message bounds and can be full.
     fn pair() -> (OwnedFd, OwnedFd) {
@@ -150,22 +155,20 @@ mod tests {
     #[test]
     fn what_a_full_socket_did_not_take_goes_again_with_the_same_sequence() {
         let (near, far) = pair();
-        let frames = Frames::new(&Sizes::one(64).expect("in range"), 2, 1).expect("in range");
-        let mut batch = Batch::new(&frames, MOST_BATCH);
-        batch.fill(1, 100, 600);
+        let size = Sizes::one(64).expect("in range");
+        let frames = Arc::new(Frames::new(&size, 2, 1).expect("in range"));
+        let mut batch = Batch::new(near, Arc::clone(&frames), MOST_BATCH);
+        assert_eq!(batch.fill(&frames, 1, 100, 600), 600);
         let (mut handed, mut arrived, mut refused) = (0, 0u64, 0);
-        while batch.waiting().1 > 0 {
-            match batch.hand_over(&near) {
-                Ok(places) => handed += places.len(),
+        while batch.waiting() > 0 {
+            assert_eq!(batch.fill(&frames, 1, 700, 1), 0, "no room while frames wait");
+            match batch.hand_over() {
+                Ok(taken) => handed += taken,
                 Err(e) => {
                     assert_eq!(e.raw_os_error(), Some(libc::EAGAIN));
                     refused += 1;
                     let frame = read(&far).expect("a full socket has something to read");
-                    let expected = super::super::frame::Verdict::Intact {
-                        stream: 1,
-                        sequence: 100 + arrived,
-                        sent_ns: None,
-                    };
+                    let expected = Verdict::Intact { stream: 1, sequence: 100 + arrived, sent_ns: None };
                     assert_eq!(frames.judge(&frame), expected);
                     arrived += 1;
                 }

@@ -1,6 +1,6 @@
 //! Frames whose every byte follows from seed, stream, sequence and size.
 
-use super::size::{FCS_BYTES, Sizes};
+use crate::model::frame_size::{FCS_BYTES, Sizes};
 use crate::nic::clock::realtime_ns;
 
 /// IEEE's first "local experimental" ethertype, for stream 0; stream n has n more, because flow
@@ -14,16 +14,16 @@ pub const SENDER_MAC: [u8; 6] = [0x02, 0x66, 0x74, 0x00, 0x00, 0x0a];
 
 const ETHERTYPE: usize = 12;
 const TAG: usize = 14;
-const SEQUENCE: usize = 22;
+pub const SEQUENCE: usize = 22;
 const STREAM: usize = 30;
-const SIZE: usize = 32;
-const CHECK: usize = 34;
+pub const SIZE: usize = 32;
+pub const CHECK: usize = 34;
 /// Bytes before the pattern, and before the stamp where there is one.
 pub const HEADER: usize = 38;
 /// Bytes of the stamp of a stamped frame, which lies right after the header.
 pub const STAMP: usize = 8;
 /// Positions that the pattern's window can take; a power of two.
-const PAGE: usize = 4096;
+pub const PAGE: usize = 4096;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
@@ -223,6 +223,18 @@ impl Frames {
         let whole = header[CHECK..] == check(u64_at(header, SEQUENCE), salt(header));
         let ours = by_ethertype < self.streams() && header[6..12] == SENDER_MAC;
         if ours && !whole { Verdict::Corrupted { stream } } else { Verdict::Foreign }
+    }
+
+    /// For sources that write frames outside this process: for each place in the turn of sizes, the bytes
+    /// of a frame, and the salt of its check, which is the first half of `mix(sequence ^ salt)`.
+    pub fn shapes(&self, stream: u16) -> impl Iterator<Item = (usize, u64)> {
+        self.streams[usize::from(stream)].shapes.iter().map(|shape| (shape.bytes, shape.salt))
+    }
+
+    /// The bytes of which each frame's pattern shows a window, at its sequence modulo `PAGE`.
+    #[must_use]
+    pub fn page(&self, stream: u16) -> &[u8] {
+        &self.streams[usize::from(stream)].page
     }
 }
 

@@ -1,24 +1,29 @@
-//! Deterministic frames, their ledger, and AF_PACKET senders and receivers.
+//! Deterministic frames, their ledger, and their senders and receivers.
 
 pub mod batch;
+pub mod bound;
 pub mod buckets;
+pub mod cpu;
 pub mod datagrams;
 pub mod digest;
 pub mod drops;
 pub mod egress;
 pub mod foreign;
 pub mod frame;
+pub mod gate;
 pub mod histogram;
 pub mod ingress;
+pub mod intake;
 pub mod lane;
 pub mod ledger;
 pub mod pace;
 pub mod receiver;
 pub mod ring;
+pub mod schedule;
 pub mod sender;
-pub mod size;
 pub mod socket;
 pub mod tally;
+pub mod tx_ring;
 pub mod watch;
 pub mod window;
 

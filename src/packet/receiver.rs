@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use super::frame::Frames;
 use super::ingress::{Ingress, StampSource};
-use super::lane::{Desk, Ending, Pulse, work};
+use super::intake::{Desk, Ending, Pulse, work};
 use super::tally::{Seen, Stream, Tally};
 use crate::nic::clock::realtime_offset_ns;
 
@@ -48,7 +48,7 @@ pub struct Receiver {
     tally: Arc<Tally>,
     frames: Frames,
     plan: Plan,
-    lanes: Vec<Lane>,
+    threads: Vec<Thread>,
     asked: Arc<AtomicBool>,
     /// Hangs up on every thread when dropped, so that those asleep wake.
     alarm: Option<PipeWriter>,
@@ -56,11 +56,11 @@ pub struct Receiver {
     clock_offset_ns: i128,
 }
 
-struct Lane {
+struct Thread {
     queue: Option<u32>,
     pulse: Arc<Pulse>,
     /// None once it was waited for.
-    thread: Option<JoinHandle<io::Result<Seen>>>,
+    handle: Option<JoinHandle<io::Result<Seen>>>,
 }
 
 /// Where a receiver stands, as totals.
@@ -102,7 +102,7 @@ impl Receiver {
             tally,
             frames,
             plan,
-            lanes: Vec::new(),
+            threads: Vec::new(),
             asked: Arc::default(),
             alarm: Some(writer),
             stamps: ways.first().map_or(StampSource::Program, |way| way.ingress.stamps()),
@@ -115,11 +115,11 @@ impl Receiver {
             let pulse = Arc::new(Pulse::default());
             let told = Arc::clone(&pulse);
             let name = queue.map_or_else(|| "receive".to_owned(), |queue| format!("receive-{queue}"));
-            let thread = thread::Builder::new()
+            let handle = thread::Builder::new()
                 .name(name)
                 .spawn(move || work(ingress, &desk, &told, &ending))
                 .map_err(ReceiveError::Start)?;
-            receiver.lanes.push(Lane { queue, pulse, thread: Some(thread) });
+            receiver.threads.push(Thread { queue, pulse, handle: Some(handle) });
         }
         Ok(receiver)
     }
@@ -127,7 +127,7 @@ impl Receiver {
     #[must_use]
     pub fn progress(&self) -> Progress {
         let mut sum = Progress::default();
-        for Lane { pulse, .. } in &self.lanes {
+        for Thread { pulse, .. } in &self.threads {
             let read = |count: &AtomicU64| count.load(Ordering::Acquire);
             sum.own += read(&pulse.own);
             sum.foreign += read(&pulse.foreign);
@@ -161,7 +161,7 @@ impl Receiver {
     /// Whether a thread has ended by itself, which it does only on a fault; `stop` tells which.
     #[must_use]
     pub fn failed(&self) -> bool {
-        self.lanes.iter().any(|lane| lane.thread.as_ref().is_some_and(JoinHandle::is_finished))
+        self.threads.iter().any(|thread| thread.handle.as_ref().is_some_and(JoinHandle::is_finished))
     }
 
     /// Ends all threads and returns what they saw.
@@ -172,10 +172,10 @@ impl Receiver {
         self.ask();
         let mut queues = Vec::new();
         let mut sum = Seen::new(self.frames.streams(), self.plan.digest);
-        for Lane { queue, thread, .. } in &mut self.lanes {
+        for Thread { queue, handle, .. } in &mut self.threads {
             let queue = *queue;
-            let Some(thread) = thread.take() else { continue };
-            let seen = thread
+            let Some(handle) = handle.take() else { continue };
+            let seen = handle
                 .join()
                 .map_err(|_| ReceiveError::Bug { queue })?
                 .map_err(|source| ReceiveError::Refused { queue, source })?;
@@ -202,7 +202,7 @@ impl Receiver {
 impl Drop for Receiver {
     fn drop(&mut self) {
         self.ask();
-        for thread in self.lanes.iter_mut().filter_map(|lane| lane.thread.take()) {
+        for thread in self.threads.iter_mut().filter_map(|thread| thread.handle.take()) {
             let _ = thread.join();
         }
     }

@@ -1,63 +1,91 @@
-//! The sending end of a run: batches by a schedule, and the interface's own count of what left.
+//! The sending end of a run: threads that send, and one watcher of the interface's own count.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
 
-use super::batch::Batch;
-use super::digest::FrameDigest;
+use super::bound::{BoundBy, Spent};
+use super::cpu::{self, CpuError, bind_thread};
+use super::egress::Egress;
 use super::frame::Frames;
+use super::gate::Gate;
+use super::lane::{Handed, Lane, LaneSent, STUCK_NS, Stream, StreamSent};
 use super::pace::Pace;
-use super::socket::{SocketError, open_sender};
-use super::watch::{Extent, Span, Watch};
-use super::window::Window;
+use super::schedule::{Extent, Schedule};
+use super::watch::{Span, Watch, Windows};
+use crate::model::frame_size::FCS_BYTES;
 use crate::nic::accumulator::Accumulator;
 use crate::nic::clock::{monotonic_ns, sleep_until_ns};
-use crate::nic::counters::CounterSource;
+use crate::nic::counters::{CounterSource, Reading};
 use crate::nic::interface::{Interface, InterfaceError};
 
-/// The interface took no frame for this long: it will not take any.
-const STUCK_NS: u64 = 5_000_000_000;
+/// Longest time between two questions whether to stop.
+const ASK_EVERY_NS: u64 = 100_000_000;
 /// After the last frame, before the total of frames that left is read: a card may still hold some.
 const QUIET_NS: u64 = 20_000_000;
+/// Bytes of the Ethernet header, which an MTU does not count.
+const ETHERNET_HEADER: u32 = 14;
 
 /// How to send; `pace` None is as fast as the interface takes them.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     pub batch: u32,
     pub pace: Option<Pace>,
     pub extent: Extent,
     pub digest: bool,
+    /// The CPU of each thread in the order of the ways out; empty: wherever the scheduler puts them.
+    pub cpus: Vec<usize>,
 }
 
 /// What came of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sent {
-    /// Frames of each stream that the kernel accepted, and their digest if asked for.
-    pub streams: Vec<(u64, Option<FrameDigest>)>,
-    /// Over the window after settling; None where it was never reached.
-    pub left: Option<Window>,
-    pub handed: Option<Window>,
+    pub streams: Vec<StreamSent>,
+    /// Over the window after settling; None inside where it was never reached.
+    pub windows: Windows,
     /// All frames that left from before the first to a quiet time after the last.
     pub left_total: u64,
     pub spans: Vec<Span>,
-    /// Calls in which the kernel had no room (ENOBUFS, EAGAIN); the same frames went again.
-    pub no_room: u64,
     /// Readings in which a counter of the interface went back: then `left` is a lower bound.
     pub backward_steps: u64,
+    /// Calls in which the kernel had no room; the same frames went again.
+    pub no_room: u64,
     /// Frames the interface counted as dropped while sending; the veth driver drops and refuses at once.
     pub tx_dropped: u64,
     /// Ended before its plan: it was stopped, or fell too far behind its pace.
     pub cut_short: bool,
+    pub bound_by: BoundBy,
+}
+
+/// A run under way, as the watcher sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Glance<'a> {
+    /// Since the start of traffic.
+    pub at_ns: u64,
+    /// Frames of each stream that the kernel has accepted.
+    pub handed: &'a [u64],
+    /// Frames that have left, as of the last reading.
+    pub left: u64,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
     #[error(transparent)]
-    Socket(#[from] SocketError),
-    #[error(transparent)]
     Interface(#[from] InterfaceError),
+    #[error(transparent)]
+    Cpu(#[from] CpuError),
+    #[error(
+        "the largest frame is {frame} bytes with FCS and needs an MTU of {needed}; that of {interface} is {mtu}. \
+         Set it by `ip link set {interface} mtu {needed}`, or send frames of at most {largest} bytes"
+    )]
+    Mtu { interface: String, frame: u32, needed: u32, mtu: u32, largest: u32 },
     #[error("cannot read the interface's counters: {0}")]
     Counters(io::Error),
+    #[error("cannot start a thread for each stream: {0}")]
+    Thread(io::Error),
     #[error(
         "the kernel refuses a frame: {0}. Is the interface still there and up (`ip link`), its MTU large enough?"
     )]
@@ -66,199 +94,210 @@ pub enum SendError {
     Stuck { source: io::Error },
 }
 
-/// An open sender on one interface.
+/// An open sender on one interface. Stream n takes way n, or way n modulo their number where they are
+/// fewer; every way has a thread of its own.
 pub struct Sender {
-    socket: OwnedFd,
+    frames: Arc<Frames>,
+    ways: Vec<Box<dyn Egress>>,
     counters: CounterSource,
-    frames: Frames,
 }
 
 impl Sender {
+    /// A sender of `frames` by `ways`, at least one. `check_mtu` comes before.
+    ///
     /// # Errors
-    /// CAP_NET_RAW is missing, or the kernel refuses.
-    pub fn open(interface: &Interface, frames: Frames) -> Result<Self, SendError> {
-        let counters = CounterSource::open(&interface.name)?;
-        Ok(Self { socket: open_sender(interface)?, counters, frames })
+    /// The interface's counters are not to be had.
+    pub fn new(
+        interface: &Interface,
+        frames: Arc<Frames>,
+        ways: Vec<Box<dyn Egress>>,
+    ) -> Result<Self, SendError> {
+        assert!(!ways.is_empty(), "a sender needs a way out");
+        Ok(Self { frames, ways, counters: CounterSource::open(&interface.name)? })
     }
 
-    /// Sends by the plan. `stop` is asked about every 100 ms and ends the run early.
+    /// Sends by the plan. `tell` is told about every 100 ms how it goes, and ends the run by `true`.
     ///
     /// # Errors
     /// The interface went away, is down or takes no frames, or its counters cannot be read.
-    pub fn run(&mut self, plan: &Plan, stop: impl FnMut() -> bool) -> Result<Sent, SendError> {
-        let baseline = self.counters.read().map_err(SendError::Counters)?;
-        let run = Run {
-            batch: Batch::new(&self.frames, plan.batch),
-            handed: vec![0; usize::from(self.frames.streams())],
-            digests: plan.digest.then(|| vec![FrameDigest::default(); usize::from(self.frames.streams())]),
-            turn: 0,
-            watch: Watch::new(Accumulator::new(baseline), baseline.at_ns(), plan.extent),
-            no_room: 0,
-            progress_ns: baseline.at_ns(),
-            cut_short: false,
-            socket: &self.socket,
-            counters: &mut self.counters,
-            frames: &self.frames,
-            plan: *plan,
-        };
-        run.go(stop)
+    pub fn run(&mut self, plan: &Plan, tell: impl FnMut(Glance<'_>) -> bool) -> Result<Sent, SendError> {
+        cpu::check(&plan.cpus, self.ways.len())?;
+        let handed: Vec<Handed> = (0..self.frames.streams()).map(|_| Handed::default()).collect();
+        let (gate, stop) = (Gate::default(), AtomicBool::new(false));
+        let lanes = self.ways.len();
+        let (note, notes) = sync_channel(2 * lanes);
+        let shared = Shared { frames: &self.frames, plan, handed: &handed, lanes, gate: &gate, stop: &stop };
+        thread::scope(|scope| {
+            // However this ends, the threads end with it.
+            let _ended = Ended(&shared);
+            for (lane, way) in self.ways.iter_mut().enumerate() {
+                let (shared, note) = (&shared, note.clone());
+                thread::Builder::new()
+                    .name(format!("sender {lane}"))
+                    .spawn_scoped(scope, move || shared.send(lane, way.as_mut(), &note))
+                    .map_err(SendError::Thread)?;
+            }
+            drop(note);
+            Watcher { shared: &shared, counters: &mut self.counters, notes }.watch(tell)
+        })
     }
 }
 
-/// A run under way.
-struct Run<'a> {
-    socket: &'a OwnedFd,
-    counters: &'a mut CounterSource,
+/// Whether the interface takes the largest of the frames.
+///
+/// # Errors
+/// It does not.
+pub fn check_mtu(interface: &Interface, frames: &Frames) -> Result<(), SendError> {
+    let frame = frames.most_bytes() as u32 + FCS_BYTES;
+    let overhead = ETHERNET_HEADER + FCS_BYTES;
+    if frame <= interface.mtu.saturating_add(overhead) {
+        return Ok(());
+    }
+    Err(SendError::Mtu {
+        interface: interface.name.clone(),
+        frame,
+        needed: frame - overhead,
+        mtu: interface.mtu,
+        largest: interface.mtu + overhead,
+    })
+}
+
+/// What all threads of a run share.
+struct Shared<'a> {
     frames: &'a Frames,
-    plan: Plan,
-    batch: Batch<'a>,
-    /// Frames of each stream that the kernel accepted; also its next sequence number.
-    handed: Vec<u64>,
-    digests: Option<Vec<FrameDigest>>,
-    /// The stream whose turn it is.
-    turn: u16,
-    watch: Watch,
-    no_room: u64,
-    /// When the kernel last accepted a frame.
-    progress_ns: u64,
-    cut_short: bool,
+    plan: &'a Plan,
+    /// Of each stream.
+    handed: &'a [Handed],
+    lanes: usize,
+    gate: &'a Gate,
+    stop: &'a AtomicBool,
 }
 
-enum Next {
-    Batch { stream: u16, count: u64 },
-    Wait { until_ns: u64 },
-    Done,
+/// What a thread tells the watcher.
+enum Note {
+    Ready,
+    Ended(Result<LaneSent, SendError>),
 }
 
-impl Run<'_> {
-    fn go(mut self, mut stop: impl FnMut() -> bool) -> Result<Sent, SendError> {
+struct Ended<'a>(&'a Shared<'a>);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.stop.store(true, Ordering::Relaxed);
+        self.0.gate.call_off();
+    }
+}
+
+impl Shared<'_> {
+    /// The thread of one lane.
+    fn send(&self, lane: usize, way: &mut dyn Egress, note: &SyncSender<Note>) {
+        // Nobody reads a note of a run that was called off.
+        if let Some(Err(e)) = self.plan.cpus.get(lane).map(|&cpu| bind_thread(cpu)) {
+            let _ = note.send(Note::Ended(Err(e.into())));
+            return;
+        }
+        let _ = note.send(Note::Ready);
+        let Some(start_ns) = self.gate.wait() else { return };
+        let (extent, pace) = (self.plan.extent, self.plan.pace);
+        let own = (0..).zip(self.handed).skip(lane).step_by(self.lanes);
+        let streams = own
+            .map(|(stream, handed)| {
+                Stream::new(Schedule { start_ns, extent, pace, stream }, handed, self.plan.digest)
+            })
+            .collect();
+        let batch = self.plan.batch as usize;
+        let outcome = Lane { way, frames: self.frames, streams, batch, stop: self.stop }.send();
+        let _ = note.send(Note::Ended(outcome));
+    }
+}
+
+/// The one reader of counters and signals, which also keeps the time.
+struct Watcher<'a> {
+    shared: &'a Shared<'a>,
+    counters: &'a mut CounterSource,
+    notes: Receiver<Note>,
+}
+
+impl Watcher<'_> {
+    fn watch(mut self, mut tell: impl FnMut(Glance<'_>) -> bool) -> Result<Sent, SendError> {
+        self.wait_until_ready()?;
+        let baseline = self.read()?;
+        let start_ns = monotonic_ns();
+        let (extent, streams) = (self.shared.plan.extent, self.shared.handed.len());
+        let mut watch = Watch::new(Accumulator::new(baseline), start_ns, extent, streams);
+        self.shared.gate.open(start_ns);
+
+        let mut ended: Vec<LaneSent> = Vec::new();
+        let (mut stopped, mut ask_ns) = (false, start_ns);
         loop {
-            let now = monotonic_ns();
-            if now >= self.watch.next_look_ns() {
-                self.look()?;
-                if stop() {
-                    self.cut_short = true;
-                    break;
+            let now_ns = monotonic_ns();
+            if now_ns >= watch.next_look_ns() {
+                watch.look(self.read()?, self.handed());
+            }
+            if now_ns >= ask_ns {
+                ask_ns = now_ns + ASK_EVERY_NS;
+                let glance = Glance { at_ns: now_ns - start_ns, handed: &self.handed(), left: watch.left() };
+                stopped |= tell(glance);
+                self.shared.stop.store(stopped, Ordering::Relaxed);
+            }
+            let all_ended = ended.len() == self.shared.lanes;
+            if all_ended && (stopped || watch.end_ns().is_none_or(|end_ns| now_ns >= end_ns)) {
+                return self.finish(watch, ended, stopped);
+            }
+            let wait = Duration::from_nanos(watch.next_look_ns().min(ask_ns).saturating_sub(now_ns));
+            match self.notes.recv_timeout(wait) {
+                Ok(Note::Ended(outcome)) => ended.push(outcome?),
+                // The window still runs to its end.
+                Err(RecvTimeoutError::Disconnected) if all_ended => thread::sleep(wait),
+                Err(e @ RecvTimeoutError::Disconnected) => {
+                    return Err(SendError::Thread(io::Error::other(e)));
                 }
-            }
-            if self.watch.over(now, self.plan.pace.is_some()) {
-                break;
-            }
-            if self.batch.waiting().1 == 0 {
-                match self.next(now) {
-                    Next::Batch { stream, count } => {
-                        let first = self.handed[usize::from(stream)];
-                        let count = usize::try_from(count).unwrap_or(usize::MAX);
-                        self.batch.fill(stream, first, count);
-                    }
-                    Next::Wait { until_ns } => {
-                        sleep_until_ns(until_ns.min(self.watch.next_look_ns()));
-                        self.progress_ns = now;
-                        continue;
-                    }
-                    Next::Done => break,
-                }
-            }
-            self.hand_over(now)?;
-        }
-        self.finish()
-    }
-
-    fn hand_over(&mut self, now: u64) -> Result<(), SendError> {
-        let stream = usize::from(self.batch.waiting().0);
-        match self.batch.hand_over(self.socket) {
-            Ok(taken) => {
-                self.handed[stream] += taken.len() as u64;
-                self.progress_ns = now;
-                if let Some(digests) = &mut self.digests {
-                    taken.for_each(|place| digests[stream].add(&self.batch.pieces(place)));
-                }
-                Ok(())
-            }
-            Err(e) => match e.raw_os_error() {
-                Some(libc::EINTR) => Ok(()),
-                Some(libc::ENOBUFS | libc::EAGAIN) if now.saturating_sub(self.progress_ns) < STUCK_NS => {
-                    self.no_room += 1;
-                    // The queue's consumer may wait for this very CPU.
-                    std::thread::yield_now();
-                    Ok(())
-                }
-                Some(libc::ENOBUFS | libc::EAGAIN) => Err(SendError::Stuck { source: e }),
-                _ => Err(SendError::Refused(e)),
-            },
-        }
-    }
-
-    /// The next frames to write; streams take turns.
-    fn next(&mut self, now: u64) -> Next {
-        let streams = self.frames.streams();
-        let elapsed = now - self.watch.start_ns();
-        let (mut wait_ns, mut left) = (u64::MAX, false);
-        for _ in 0..streams {
-            let stream = self.turn;
-            self.turn = (self.turn + 1) % streams;
-            let handed = self.handed[usize::from(stream)];
-            let planned = self.planned(stream);
-            if handed >= planned {
-                continue;
-            }
-            left = true;
-            let due = self.plan.pace.map_or(planned, |pace| pace.due(stream, elapsed).min(planned));
-            if due > handed {
-                return Next::Batch { stream, count: due - handed };
-            }
-            if let Some(pace) = self.plan.pace {
-                wait_ns = wait_ns.min(pace.due_at_ns(stream, handed));
-            }
-        }
-        match (left, self.watch.end_ns()) {
-            (true, _) => Next::Wait { until_ns: self.watch.start_ns().saturating_add(wait_ns) },
-            // All that was planned is sent; the window still runs to its end.
-            (false, Some(end_ns)) if now < end_ns => Next::Wait { until_ns: end_ns },
-            (false, _) => Next::Done,
-        }
-    }
-
-    fn planned(&self, stream: u16) -> u64 {
-        match (self.plan.extent, self.plan.pace) {
-            (Extent::Frames(frames), _) => frames,
-            (Extent::Time { .. }, None) => u64::MAX,
-            (Extent::Time { settle_ns, duration_ns }, Some(pace)) => {
-                pace.due(stream, settle_ns.saturating_add(duration_ns).saturating_sub(1))
+                Ok(Note::Ready) | Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
 
-    fn look(&mut self) -> Result<(), SendError> {
-        let reading = self.counters.read().map_err(SendError::Counters)?;
-        self.watch.look(reading, self.handed.iter().sum());
+    fn wait_until_ready(&self) -> Result<(), SendError> {
+        for _ in 0..self.shared.lanes {
+            if let Note::Ended(outcome) =
+                self.notes.recv().map_err(|e| SendError::Thread(io::Error::other(e)))?
+            {
+                outcome?;
+            }
+        }
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Sent, SendError> {
-        // The loop's own look at the end may be a moment ago: a span of microseconds says nothing.
-        if self.watch.misses(self.handed.iter().sum()) {
-            self.look()?;
+    fn finish(mut self, mut watch: Watch, lanes: Vec<LaneSent>, stopped: bool) -> Result<Sent, SendError> {
+        // The look at the end may be a moment ago: a span of microseconds says nothing.
+        if watch.misses(&self.handed()) {
+            watch.look(self.read()?, self.handed());
         }
-        let planned = (0..).zip(&self.handed).all(|(stream, &handed)| match self.planned(stream) {
-            u64::MAX => true,
-            planned => handed == planned,
-        });
-        let (left, handed) = self.watch.windows();
         sleep_until_ns(monotonic_ns() + QUIET_NS);
-        self.watch.add_quiet(self.counters.read().map_err(SendError::Counters)?);
-        let total = self.watch.total();
-        let mut digests = self.digests.map(IntoIterator::into_iter);
+        watch.add_quiet(self.read()?);
+        let no_room = lanes.iter().map(|lane| lane.no_room).sum();
+        let mut streams: Vec<StreamSent> = lanes.into_iter().flat_map(|lane| lane.streams).collect();
+        streams.sort_by_key(|stream| stream.stream);
+        // Stopped after the last planned frame is short of nothing.
+        let short = |s: &StreamSent| s.planned.map_or(stopped, |planned| s.handed != planned);
         Ok(Sent {
-            streams: self.handed.iter().map(|&n| (n, digests.as_mut().and_then(Iterator::next))).collect(),
-            left,
-            handed,
-            left_total: total.total().counters().tx_packets,
-            spans: self.watch.spans().to_vec(),
-            no_room: self.no_room,
-            backward_steps: total.backward_steps(),
-            tx_dropped: total.total().counters().tx_dropped,
-            cut_short: self.cut_short || !planned,
+            windows: watch.windows(),
+            left_total: watch.left(),
+            spans: watch.spans().to_vec(),
+            backward_steps: watch.total().backward_steps(),
+            no_room,
+            tx_dropped: watch.total().total().counters().tx_dropped,
+            cut_short: streams.iter().any(short),
+            bound_by: BoundBy::of(&streams.iter().map(|stream| stream.spent).collect::<Vec<Spent>>()),
+            streams,
         })
+    }
+
+    fn read(&mut self) -> Result<Reading, SendError> {
+        self.counters.read().map_err(SendError::Counters)
+    }
+
+    fn handed(&self) -> Vec<u64> {
+        self.shared.handed.iter().map(Handed::count).collect()
     }
 }

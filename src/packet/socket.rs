@@ -10,14 +10,13 @@ pub const PACKET_RX_RING: libc::c_int = 5;
 pub const PACKET_STATISTICS: libc::c_int = 6;
 pub const PACKET_VERSION: libc::c_int = 10;
 pub const PACKET_TIMESTAMP: libc::c_int = 17;
+pub const PACKET_TX_RING: libc::c_int = 13;
 const PACKET_ADD_MEMBERSHIP: libc::c_int = 1;
 const PACKET_QDISC_BYPASS: libc::c_int = 20;
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 const PACKET_MR_PROMISC: u16 = 1;
 /// A small default buffer would stop a sender after some 270 small frames that the card still holds.
 const SEND_BUFFER_BYTES: libc::c_int = 16 << 20;
-/// Longest wait of one send for room in the send buffer.
-const SEND_LIMIT_MS: libc::suseconds_t = 100;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
@@ -45,9 +44,6 @@ pub fn open_sender(interface: &Interface) -> Result<OwnedFd, SocketError> {
         set(&socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BUFFER_BYTES)
             .map_err(|e| kernel("enlarge the send buffer", e))?;
     }
-    let limit = libc::timeval { tv_sec: 0, tv_usec: SEND_LIMIT_MS * 1000 };
-    set(&socket, libc::SOL_SOCKET, libc::SO_SNDTIMEO, &limit)
-        .map_err(|e| kernel("limit a send's wait", e))?;
     bind(&socket, interface, 0)?;
     Ok(socket)
 }

@@ -193,7 +193,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::packet::size::Sizes;
+    use crate::model::frame_size::Sizes;
 
     const FRAMES: u64 = 20_000;
 

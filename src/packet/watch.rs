@@ -1,5 +1,6 @@
 //! The readings of a sender's run, when they are due and what lay between them.
 
+use super::schedule::Extent;
 use super::window::{Window, halve_spans};
 use crate::nic::accumulator::Accumulator;
 use crate::nic::counters::Reading;
@@ -8,20 +9,6 @@ use crate::nic::counters::Reading;
 const LOOK_EVERY_NS: u64 = 100_000_000;
 /// Spans kept; beyond that neighbours are joined and readings become rarer.
 const MOST_SPANS: usize = 2048;
-/// A paced sender may be late by this part of its time before it gives the rest up…
-const LATE_PARTS: u64 = 50;
-/// …but by no less than a scheduler's hiccup.
-const LEAST_GRACE_NS: u64 = 100_000_000;
-
-/// When a run ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
-    /// So many frames of each stream, however long it takes.
-    Frames(u64),
-    /// Settle time, then the window that counts.
-    Time { settle_ns: u64, duration_ns: u64 },
-}
-
 /// Frames between two readings of the counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
@@ -51,25 +38,34 @@ pub struct Watch {
 }
 
 /// Totals at one reading.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Mark {
     at_ns: u64,
     left: u64,
-    handed: u64,
+    /// Of each stream.
+    handed: Vec<u64>,
+}
+
+/// What happened between the end of settling and the last reading; None without time between.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Windows {
+    /// By the interface's counter.
+    pub left: Option<Window>,
+    /// What the kernel accepted of all streams.
+    pub handed: Option<Window>,
+    /// What the kernel accepted of each stream.
+    pub streams: Vec<Option<Window>>,
 }
 
 impl Watch {
-    /// `total` holds the baseline, which was read at `start_ns`.
+    /// `total` holds the baseline, which was read before `start_ns`, the start of traffic of all
+    /// `streams`.
     #[must_use]
-    pub fn new(total: Accumulator, start_ns: u64, extent: Extent) -> Self {
-        let (settle_ns, end_ns) = match extent {
-            Extent::Frames(_) => (0, None),
-            Extent::Time { settle_ns, duration_ns } => {
-                (settle_ns, Some(start_ns.saturating_add(settle_ns).saturating_add(duration_ns)))
-            }
-        };
-        let last = Mark { at_ns: start_ns, left: 0, handed: 0 };
-        let opened = (settle_ns == 0).then_some(last);
+    pub fn new(total: Accumulator, start_ns: u64, extent: Extent, streams: usize) -> Self {
+        let settle_ns = if let Extent::Time { settle_ns, .. } = extent { settle_ns } else { 0 };
+        let end_ns = extent.end_ns(start_ns);
+        let last = Mark { at_ns: start_ns, left: 0, handed: vec![0; streams] };
+        let opened = (settle_ns == 0).then(|| last.clone());
         let mut watch = Self {
             total,
             start_ns,
@@ -93,15 +89,15 @@ impl Watch {
         self.next_look_ns = next.min(settled).min(end);
     }
 
-    /// Takes one reading, with the frames handed over by then.
-    pub fn look(&mut self, reading: Reading, handed: u64) {
+    /// Takes one reading, with the frames of each stream handed over by then.
+    pub fn look(&mut self, reading: Reading, handed: Vec<u64>) {
         self.total.add(reading);
-        let mark = Mark { at_ns: reading.at_ns(), left: self.total.total().counters().tx_packets, handed };
+        let mark = Mark { at_ns: reading.at_ns(), left: self.left(), handed };
         let span = Span {
             at_ns: mark.at_ns - self.start_ns,
             span_ns: mark.at_ns - self.last.at_ns,
             left: mark.left - self.last.left,
-            handed: mark.handed - self.last.handed,
+            handed: mark.handed() - self.last.handed(),
             settling: self.opened.is_none(),
         };
         match self.spans.last_mut() {
@@ -111,10 +107,10 @@ impl Watch {
             }
             _ => self.spans.push(span),
         }
-        self.last = mark;
         if self.opened.is_none() && mark.at_ns >= self.start_ns + self.settle_ns {
-            self.opened = Some(mark);
+            self.opened = Some(mark.clone());
         }
+        self.last = mark;
         if self.spans.len() >= MOST_SPANS {
             self.look_every_ns *= 2;
             halve_spans(&mut self.spans, Span::join);
@@ -129,8 +125,14 @@ impl Watch {
 
     /// Whether frames were handed over after the last reading, or there was none.
     #[must_use]
-    pub fn misses(&self, handed: u64) -> bool {
+    pub fn misses(&self, handed: &[u64]) -> bool {
         self.last.handed != handed || self.spans.is_empty()
+    }
+
+    /// Frames that have left by the interface's counter up to the last reading.
+    #[must_use]
+    pub fn left(&self) -> u64 {
+        self.total.total().counters().tx_packets
     }
 
     /// Start of traffic, on the clock of the readings.
@@ -161,23 +163,26 @@ impl Watch {
         &self.spans
     }
 
-    /// The time is up; a paced sender that is late gets a little more of it.
     #[must_use]
-    pub fn over(&self, now: u64, paced: bool) -> bool {
-        let asked = self.end_ns.unwrap_or(0).saturating_sub(self.start_ns);
-        let grace = if paced { (asked / LATE_PARTS).max(LEAST_GRACE_NS) } else { 0 };
-        self.end_ns.is_some_and(|end| now >= end.saturating_add(grace))
+    pub fn windows(&self) -> Windows {
+        let Some(from) = &self.opened else {
+            return Windows { left: None, handed: None, streams: vec![None; self.last.handed.len()] };
+        };
+        let window = |from_frames: u64, to_frames: u64| {
+            Window::new(to_frames - from_frames, self.last.at_ns - from.at_ns)
+        };
+        let streams = from.handed.iter().zip(&self.last.handed);
+        Windows {
+            left: window(from.left, self.last.left),
+            handed: window(from.handed(), self.last.handed()),
+            streams: streams.map(|(&from, &to)| window(from, to)).collect(),
+        }
     }
+}
 
-    /// What left and what was handed over between the end of settling and the last reading.
-    #[must_use]
-    pub fn windows(&self) -> (Option<Window>, Option<Window>) {
-        let Some(from) = self.opened else { return (None, None) };
-        let span_ns = self.last.at_ns - from.at_ns;
-        (
-            Window::new(self.last.left - from.left, span_ns),
-            Window::new(self.last.handed - from.handed, span_ns),
-        )
+impl Mark {
+    fn handed(&self) -> u64 {
+        self.handed.iter().sum()
     }
 }
 
@@ -206,7 +211,7 @@ mod tests {
     }
 
     fn watch(extent: Extent) -> Watch {
-        Watch::new(Accumulator::new(reading(1_000_000, START)), START, extent)
+        Watch::new(Accumulator::new(reading(1_000_000, START)), START, extent, 2)
     }
 
     /// Reads at each due instant plus `late`, a frame leaving every microsecond.
@@ -214,7 +219,7 @@ mod tests {
         for _ in 0..readings {
             let at = watch.next_look_ns() + late;
             let frames = (at - START) / 1000;
-            watch.look(reading(1_000_000 + frames, at), frames + 5);
+            watch.look(reading(1_000_000 + frames, at), vec![5, frames]);
         }
     }
 
@@ -222,28 +227,28 @@ mod tests {
     fn the_window_runs_from_the_first_reading_after_settling_to_the_last() {
         let mut watch = watch(Extent::Time { settle_ns: 250 * MS, duration_ns: 500 * MS });
         run(&mut watch, 8, 3 * MS);
-        let (left, handed) = watch.windows();
-        let (left, handed) = (left.expect("settled"), handed.expect("settled"));
-        assert_eq!((left.span_ns, left.frames, handed.frames), (500 * MS, 500_000, 500_000));
+        let windows = watch.windows();
+        let expected = Some(Window { frames: 500_000, span_ns: 500 * MS });
+        assert_eq!((windows.left, windows.handed), (expected, expected));
+        let idle = Some(Window { frames: 0, span_ns: 500 * MS });
+        assert_eq!(windows.streams, [idle, expected]);
         assert_eq!(watch.spans().iter().map(|s| s.settling).filter(|s| *s).count(), 3, "100, 200 and 250 ms");
-        assert!(watch.over(START + 750 * MS, false) && !watch.over(START + 750 * MS, true));
-        assert!(watch.over(START + 850 * MS, true), "a tenth of a second late at most");
     }
 
     #[test]
     fn a_run_that_never_settled_has_no_window() {
         let mut watch = watch(Extent::Time { settle_ns: 250 * MS, duration_ns: 500 * MS });
         run(&mut watch, 2, 0);
-        assert_eq!(watch.windows(), (None, None));
+        assert_eq!(watch.windows(), Windows { left: None, handed: None, streams: vec![None; 2] });
     }
 
     #[test]
     fn a_remainder_of_microseconds_joins_the_span_before_it() {
         let mut watch = watch(Extent::Frames(100_010));
         run(&mut watch, 1, 0);
-        assert!(watch.misses(100_010));
-        watch.look(reading(1_100_010, START + 100 * MS + 10_000), 100_010);
-        assert!(!watch.misses(100_010));
+        assert!(watch.misses(&[5, 100_010]));
+        watch.look(reading(1_100_010, START + 100 * MS + 10_000), vec![0, 100_010]);
+        assert!(!watch.misses(&[0, 100_010]));
         let expected = Span {
             at_ns: 100 * MS + 10_000,
             span_ns: 100 * MS + 10_000,
@@ -266,7 +271,7 @@ mod tests {
     #[test]
     fn a_counter_that_goes_back_is_flagged_and_never_underflows() {
         let mut watch = watch(Extent::Frames(1));
-        watch.look(reading(5, START + 100 * MS), 1);
+        watch.look(reading(5, START + 100 * MS), vec![1, 0]);
         assert_eq!((watch.spans()[0].left, watch.total().backward_steps()), (0, 1));
     }
 }

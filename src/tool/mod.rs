@@ -9,9 +9,11 @@ pub mod packet_send;
 pub mod receive_result;
 pub mod receive_view;
 pub mod result;
+pub mod sent;
 pub mod stop;
 pub mod voice;
 pub mod way_in;
+pub mod way_out;
 
 #[cfg(test)]
 mod tests;

@@ -15,13 +15,14 @@ use super::receive_view::{LiveTable, plain, plain_count};
 use super::stop::Stop;
 use super::voice::{Fault, Voice};
 use super::way_in::{Opened, PathIn, StampsArg, XdpGot, open};
+use crate::model::frame_size::Sizes;
 use crate::nic::clock::monotonic_ns;
 use crate::nic::clock_identity::ClockIdentity;
 use crate::packet::frame::Frames;
 use crate::packet::ingress::StampSource;
 use crate::packet::receiver::{Plan, Received, Receiver};
 use crate::packet::ring::RETIRE_MS;
-use crate::packet::size::Sizes;
+use crate::packet::sender::check_mtu;
 use crate::xdp::options::{Attach, Copying};
 
 const MS: u64 = 1_000_000;
@@ -122,6 +123,7 @@ fn receive(args: &PacketReceiveArgs, voice: Voice) -> Result<(), Fault> {
         Frames::new(&sizes, args.streams, args.seed).map_err(Fault::bad_input)?.stamped(args.latency);
     let plan = Plan { digest: args.digest, count_only: args.count_only };
     let interface = running(&args.interface, args.link_limit)?;
+    check_mtu(&interface, &frames).map_err(Fault::refused)?;
     let input = io::stdin().as_fd().try_clone_to_owned().map_err(Fault::failed)?;
     let stop = Stop::install().map_err(Fault::failed)?;
     let Opened { ways, ring_bytes, xdp, held } = open(args, &interface)?;

@@ -1,24 +1,35 @@
 //! `packet-send`: frames out of one interface.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
 
 use super::duration::parse_ns;
-use super::result::SendResult;
+use super::sent::{SendResult, SendShape};
 use super::stop::Stop;
 use super::voice::{Fault, Voice};
+use super::way_out::WayOutArgs;
+use crate::model::frame_size::Sizes;
 use crate::nic::interface::Interface;
 use crate::nic::link::{LinkError, wait_until_running};
 use crate::packet::batch::MOST_BATCH;
+use crate::packet::cpu::CpuError;
 use crate::packet::frame::Frames;
 use crate::packet::pace::Pace;
-use crate::packet::sender::{Plan, SendError, Sender};
-use crate::packet::size::Sizes;
-use crate::packet::watch::Extent;
+use crate::packet::schedule::Extent;
+use crate::packet::sender::{Glance, Plan, SendError, Sender, check_mtu};
 
-/// Sends deterministic frames by AF_PACKET, as fast as the interface takes them or at a steady rate.
+/// Between two lines of the live table.
+const LINE_EVERY_NS: u64 = 1_000_000_000;
+
+/// Sends deterministic frames, as fast as the interface takes them or at a steady rate.
+///
+/// Every stream has a thread of its own; all start together. What was handed to the kernel and what left
+/// by the interface's own count are told apart. The result says what set the rate (`bound_by`): `pace`,
+/// if every stream kept it within 1 %; else `interface`, if there was no room for a frame during at least
+/// 5 % of the time; else `host`, the sender's own ceiling, which is no limit of the link.
 ///
 /// Example, with a receiver running on the other end:
 ///   fieldtrial tool packet-send --interface eth1 --frame-size 64 --duration 10s --settle 2s
@@ -39,6 +50,12 @@ pub struct PacketSendArgs {
     /// Most frames handed to the kernel by one system call: 1 to 1024
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_BATCH)))]
     pub batch: u32,
+    #[command(flatten)]
+    pub way_out: WayOutArgs,
+    /// CPUs that the sending threads are bound to, one for each in the order of the streams, as in 2,3;
+    /// without this the scheduler places them. The queue of an AF_PACKET sender follows its CPU (XPS)
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub cpus: Vec<usize>,
     /// `max`, or frames per second and stream
     #[arg(long, value_name = "max|PPS", default_value = "max")]
     pub rate: String,
@@ -57,6 +74,10 @@ pub struct PacketSendArgs {
     /// Digest the bytes handed over (order does not matter); slower, for proofs
     #[arg(long)]
     pub digest: bool,
+    /// Frames carry the instant of their writing (CLOCK_REALTIME), for one-way latency; the receiver needs
+    /// the same option
+    #[arg(long)]
+    pub latency: bool,
     /// Longest wait for the link to come up
     #[arg(long, value_name = "TIME", value_parser = parse_ns, default_value = "5s")]
     pub link_limit: u64,
@@ -75,17 +96,69 @@ pub fn run(args: &PacketSendArgs) -> i32 {
 fn send(args: &PacketSendArgs, voice: Voice) -> Result<(), Fault> {
     let sizes: Sizes = args.frame_size.parse().map_err(Fault::bad_input)?;
     let frames = Frames::new(&sizes, args.streams, args.seed).map_err(Fault::bad_input)?;
+    let frames = Arc::new(frames.stamped(args.latency));
     let plan = plan(args)?;
     let interface = running(&args.interface, args.link_limit)?;
     let mut stop = Stop::install().map_err(Fault::failed)?;
-    let mut sender = Sender::open(&interface, frames).map_err(fault)?;
+    check_mtu(&interface, &frames).map_err(fault)?;
+    let out = args.way_out.open(&interface, &frames)?;
+    // A driver may reset its link when it is given AF_XDP memory.
+    running(&args.interface, args.link_limit)?;
+    let mut sender = Sender::new(&interface, frames, out.ways).map_err(fault)?;
     voice.say(&json!({"event": "ready"}), || {
-        format!("sending {}-byte frames on {}, Ctrl-C ends it", args.frame_size, interface.name)
+        format!("sending frames of {sizes} bytes on {}, Ctrl-C ends it", interface.name)
     });
-    let sent = sender.run(&plan, || stop.asked()).map_err(fault)?;
-    let result = SendResult::new(&sent, plan.pace.is_some());
-    voice.say(&result, || plain(&result));
+    let mut table = Table::default();
+    let sent = sender.run(&plan, |glance| {
+        if let Some(line) = table.line(glance) {
+            voice.plain(|| line);
+        }
+        stop.asked()
+    });
+    let shape = SendShape {
+        path: args.way_out.path,
+        frame_sizes: sizes.to_string(),
+        mean_frame_bytes: sizes.mean_bytes(),
+        queues: out.queues,
+        cpus: Some(args.cpus.clone()).filter(|cpus| !cpus.is_empty()),
+        xdp: out.xdp,
+    };
+    let result = SendResult::new(shape, &sent.map_err(fault)?, plan.pace.is_some());
+    voice.say(&result, || result.plain());
     Ok(())
+}
+
+/// The live table: rates since the line before.
+#[derive(Default)]
+struct Table {
+    at_ns: u64,
+    handed: Vec<u64>,
+    left: u64,
+}
+
+impl Table {
+    /// The next line, once a second.
+    fn line(&mut self, glance: Glance<'_>) -> Option<String> {
+        let span_ns = glance.at_ns - self.at_ns;
+        let first = self.handed.is_empty();
+        if !first && span_ns < LINE_EVERY_NS {
+            return None;
+        }
+        let rate = |now: u64, before: u64| (now - before) as f64 * 1e9 / span_ns as f64;
+        let line = (!first).then(|| {
+            let streams = self.handed.iter().zip(glance.handed).enumerate();
+            let streams =
+                streams.map(|(n, (before, now))| format!("  stream {n} {:>9.0}", rate(*now, *before)));
+            format!(
+                "{:>6.0} s  left {:>9.0}/s  handed:{}",
+                glance.at_ns as f64 / 1e9,
+                rate(glance.left, self.left),
+                streams.collect::<String>()
+            )
+        });
+        *self = Self { at_ns: glance.at_ns, handed: glance.handed.to_vec(), left: glance.left };
+        line
+    }
 }
 
 fn plan(args: &PacketSendArgs) -> Result<Plan, Fault> {
@@ -107,7 +180,7 @@ fn plan(args: &PacketSendArgs) -> Result<Plan, Fault> {
         Some(frames) => Extent::Frames(frames),
         None => Extent::Time { settle_ns: args.settle, duration_ns: args.duration },
     };
-    Ok(Plan { batch: args.batch, pace, extent, digest: args.digest })
+    Ok(Plan { batch: args.batch, pace, extent, digest: args.digest, cpus: args.cpus.clone() })
 }
 
 /// The interface, once its link is up.
@@ -120,27 +193,26 @@ pub(super) fn running(name: &str, limit_ns: u64) -> Result<Interface, Fault> {
 
 fn fault(error: SendError) -> Fault {
     match error {
-        SendError::Interface(_) => Fault::bad_input(error),
+        SendError::Interface(_) | SendError::Cpu(CpuError::Few { .. }) => Fault::bad_input(error),
+        SendError::Mtu { .. } | SendError::Cpu(_) => Fault::refused(error),
         _ => Fault::failed(error),
     }
 }
 
-fn plain(result: &SendResult) -> String {
-    let handed: u64 = result.streams.values().map(|stream| stream.handed).sum();
-    let mut lines =
-        vec![format!("handed to the kernel  {handed} frames, {} left the interface", result.left_total)];
-    if let Some(left) = result.left {
-        lines.push(format!(
-            "rate in the window    {:.0} frames/s over {:.3} s",
-            left.per_second, left.seconds
-        ));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_live_table_has_a_line_a_second_with_the_rates_of_that_second() {
+        let mut table = Table::default();
+        let mut line = |at_ns, handed: &[u64], left| table.line(Glance { at_ns, handed, left });
+        assert_eq!(line(0, &[0, 0], 0), None);
+        assert_eq!(line(900_000_000, &[9, 9], 18), None);
+        assert_eq!(
+            line(2_000_000_000, &[2000, 4000], 5000).as_deref(),
+            Some("     2 s  left      2500/s  handed:  stream 0      1000  stream 1      2000")
+        );
+        assert_eq!(line(2_900_000_000, &[2000, 4000], 5000), None);
     }
-    lines.push(format!("no room, sent again   {} calls", result.retries.enobufs));
-    if result.counter_backward {
-        lines.push("a counter of the interface went back: the rate is a lower bound".into());
-    }
-    if result.cut_short {
-        lines.push("cut short: not all that was planned was handed over".into());
-    }
-    lines.join("\n")
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::tests::{Process, be_the_tool, on_a_link, words};
+use crate::model::frame_size::Sizes;
 use crate::nic::clock::{monotonic_ns, sleep_until_ns};
 use crate::nic::clock_identity::ClockIdentity;
 use crate::nic::interface::Interface;
@@ -14,7 +15,6 @@ use crate::nic::link::{bring_up, make_veth_with_queues, wait_until_running};
 use crate::nic::namespace::inside_as_root;
 use crate::packet::egress::Egress;
 use crate::packet::frame::Frames;
-use crate::packet::size::Sizes;
 use crate::packet::socket::open_sender;
 use crate::xdp::options::XdpOptions;
 use crate::xdp::rights::{Capability, Rights};
@@ -231,6 +231,19 @@ fn arguments_that_do_not_go_together_are_refused_with_what_would() {
             assert_eq!((&fault["event"], rx.code()), (&json!("fault"), Some(2)), "{arguments}: {fault}");
             assert!(fault["why"].as_str().is_some_and(|why| why.contains(text)), "{arguments}: {fault}");
         }
+    });
+}
+
+#[test]
+fn an_mtu_smaller_than_the_frames_is_refused_before_anything_is_lost() {
+    let test = "tool::tests_receive::an_mtu_smaller_than_the_frames_is_refused_before_anything_is_lost";
+    on_a_link(test, || {
+        let set = Command::new("ip").args(["link", "set", "ft1", "mtu", "1400"]).status();
+        assert!(set.expect("iproute2").success());
+        let mut rx = Process::start(test, "packet-receive --interface ft1 --frame-size 64,1518");
+        let fault = rx.event();
+        assert_eq!((&fault["refused"], rx.code()), (&json!(true), Some(3)), "{fault}");
+        assert!(fault["why"].as_str().is_some_and(|why| why.contains("ft1 is 1400")), "{fault}");
     });
 }
 

@@ -57,6 +57,8 @@ pub enum Sum {
     And,
     ShiftLeft,
     ShiftRight,
+    /// The rest of a division.
+    Modulo,
     Xor,
     Move,
     /// Shifts the sign in.
@@ -72,6 +74,7 @@ impl Sum {
             Self::And => 0x50,
             Self::ShiftLeft => 0x60,
             Self::ShiftRight => 0x70,
+            Self::Modulo => 0x90,
             Self::Xor => 0xa0,
             Self::Move => 0xb0,
             Self::ShiftRightSigned => 0xc0,
@@ -244,6 +247,7 @@ mod tests {
         a.store(Width::Double, R10, -8, R0);
         a.sum(Sum::Add, R4, Number(-14));
         a.sum(Sum::ShiftRight, R7, Number(31));
+        a.sum(Sum::Modulo, R9, Number(12));
         a.swap(R4, 16);
         a.set_wide(R1, 0x1122_3344_5566_7788);
         a.set_map(R1, 5);
@@ -258,6 +262,7 @@ mod tests {
             "7b0af8ff00000000",
             "07040000f2ffffff",
             "770700001f000000",
+            "970900000c000000",
             "dc04000010000000",
             "1801000088776655",
             "0000000044332211",

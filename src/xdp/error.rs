@@ -27,8 +27,9 @@ pub enum XdpError {
     #[error("the driver of {interface} ({driver}) runs no XDP programs ({source}). Ask for generic or auto")]
     NoNative { interface: String, driver: String, source: io::Error },
     #[error(
-        "the driver of {interface} ({driver}) takes no XDP program at MTU {mtu} ({source}): a frame and its \
-         headroom have to fit one page. Lower the MTU (`ip link set {interface} mtu 1500`), or ask for generic"
+        "the driver of {interface} ({driver}) takes no XDP program at this MTU ({source}): a frame and its \
+         headroom have to fit one page. {interface} has MTU {mtu}; of a veth pair, the other end's counts. \
+         `ip link set {interface} mtu 1500`, or ask for generic"
     )]
     MtuTooLarge { interface: String, driver: String, mtu: u32, source: io::Error },
     #[error(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::error::XdpError;
 use super::options::{RECEIVER_RING, XdpGot, XdpOptions, XdpStatistics};
-use super::redirect::{Redirect, STAMP_BYTES};
+use super::redirect::{Loaded, Redirect, STAMP_BYTES};
 use super::ring::{Descriptor, Emptied};
 use super::socket::{CHUNK, Direction, Socket, Way};
 use crate::nic::clock::realtime_ns;
@@ -47,12 +47,14 @@ impl XdpReceiver {
                 return Err(XdpError::Unsuited { interface: interface.name.clone(), wanted });
             }
         };
+        // Rights are asked for first, and the interface is touched last.
+        let loaded = Loaded::new(interface, most + 1, options)?;
         let open = |&queue| {
             Socket::open(interface, queue, Direction::Receive, RECEIVER_RING, options)
                 .map(|(socket, way)| (queue, socket, way))
         };
         let sockets: Vec<_> = queues.iter().map(open).collect::<Result<_, _>>()?;
-        let redirect = Arc::new(Redirect::attach(interface, most + 1, options)?);
+        let redirect = Arc::new(loaded.attach(interface, options.attach)?);
         let mut receivers = Vec::new();
         for (queue, socket, way) in sockets {
             let Way::Receive(ring) = way else {

@@ -32,6 +32,14 @@ const DATA_END: i16 = 4;
 const DATA_META: i16 = 8;
 const QUEUE: i16 = 16;
 
+/// The program, loaded and not yet attached.
+#[derive(Debug)]
+pub struct Loaded {
+    sockets: OwnedFd,
+    program: OwnedFd,
+    stamps: bool,
+}
+
 /// The program at work; it is gone with this value, however the process ends.
 #[derive(Debug)]
 pub struct Redirect {
@@ -41,41 +49,49 @@ pub struct Redirect {
     pub stamps: bool,
 }
 
-impl Redirect {
-    /// Attaches to an interface, for queues below `queues`.
+impl Loaded {
+    /// Loads it for queues below `queues`. Nothing happens to the interface yet.
     ///
     /// # Errors
-    /// Rights are missing, another program is attached, the driver runs none or does not stamp.
-    pub fn attach(interface: &Interface, queues: u32, options: &XdpOptions) -> Result<Self, XdpError> {
+    /// Rights are missing, or the card does not stamp.
+    pub fn new(interface: &Interface, queues: u32, options: &XdpOptions) -> Result<Self, XdpError> {
         let stamp = if options.stamps { Some(stamp_function(interface, options.attach)?) } else { None };
         let what = "make a map of sockets";
         let sockets = map_create(MapKind::Sockets, c"fieldtrial", 4, queues)
             .map_err(|e| no_program(what, e).unwrap_or_else(|e| failed(what, interface, e)))?;
         let code = program(sockets.as_raw_fd(), stamp);
         let device = stamp.map(|_| interface.index);
-        let program = program_load("load the program that steers frames", c"fieldtrial", &code, device)
-            .map_err(|e| match e {
-                LoadError::Refused(error) => error,
-                LoadError::Driver(e) if stamp.is_some() => {
-                    no_stamps(interface, format!("the driver has no stamps for XDP programs ({e})"))
-                }
-                LoadError::Driver(e) => failed("load the program that steers frames", interface, e),
-            })?;
-        let native = |flag| link_create(program.as_fd(), interface.index, flag);
-        let (link, native) = match options.attach {
-            Attach::Native => (native(AttachFlag::Native), true),
-            Attach::Generic => (native(AttachFlag::Generic), false),
-            Attach::Auto => match native(AttachFlag::Native) {
-                Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) && stamp.is_none() => {
-                    (native(AttachFlag::Generic), false)
+        let what = "load the program that steers frames";
+        let program = program_load(what, c"fieldtrial", &code, device).map_err(|e| match e {
+            LoadError::Refused(error) => error,
+            LoadError::Driver(e) if stamp.is_some() => {
+                no_stamps(interface, format!("the driver has no stamps for XDP programs ({e})"))
+            }
+            LoadError::Driver(e) => failed(what, interface, e),
+        })?;
+        Ok(Self { sockets, program, stamps: stamp.is_some() })
+    }
+
+    /// # Errors
+    /// Rights are missing, another program is attached, the driver runs none, or the MTU is too large.
+    pub fn attach(self, interface: &Interface, attach: Attach) -> Result<Redirect, XdpError> {
+        let link = |flag| link_create(self.program.as_fd(), interface.index, flag);
+        let (link, native) = match attach {
+            Attach::Native => (link(AttachFlag::Native), true),
+            Attach::Generic => (link(AttachFlag::Generic), false),
+            Attach::Auto => match link(AttachFlag::Native) {
+                Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) && !self.stamps => {
+                    (link(AttachFlag::Generic), false)
                 }
                 result => (result, true),
             },
         };
         let link = link.map_err(|e| attach_refused(interface, native, e))?;
-        Ok(Self { sockets, _link: link, native, stamps: stamp.is_some() })
+        Ok(Redirect { sockets: self.sockets, _link: link, native, stamps: self.stamps })
     }
+}
 
+impl Redirect {
     /// Lets frames of a queue into a socket that is bound to it.
     ///
     /// # Errors

@@ -1,1 +1,0 @@
-//! AF_XDP over real veth pairs, in network namespaces of their own.
