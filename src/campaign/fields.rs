@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::blank::{fill, names};
 use super::combination;
 use super::draft::{Blank, Draft};
-use super::work::Field;
 use super::packets::SETTLE;
+use super::work::Field;
 use crate::yaml::{Complaint, Span, quantity};
 
 /// Complains about templates that do not give what their field needs, about a link from a port to
@@ -104,7 +104,8 @@ fn too_long(timeout_ms: Option<u64>, draft: &Draft<'_>, out: &mut Vec<Complaint>
     let listed = draft.blanks.iter().filter(|blank| blank.field == Field::Step).count().max(1) as u64;
     let (mut longest, mut of_steps) = (0, 1);
     combination::each(&names, draft, &mut |combination| {
-        let text = |blank: &Blank<'_>| fill(blank.template, &|name| combination.text(name)).unwrap_or_default();
+        let text =
+            |blank: &Blank<'_>| fill(blank.template, &|name| combination.text(name)).unwrap_or_default();
         let ms = |text: &str| quantity::duration_ms(text, 0..=u64::MAX).unwrap_or(0);
         // Without a `settle` of its own the default counts.
         let settle = ms(&parts[1].map_or(SETTLE.to_owned(), text));

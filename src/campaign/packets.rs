@@ -62,15 +62,16 @@ pub(super) fn read<'a>(
         let words = [("hardware", Stamps::Hardware), ("software", Stamps::Software)];
         entry.value.choice("`stamps`", &words, &mut draft.out)
     });
-    let latency = fields
-        .get("latency")
-        .map_or(Some(false), |entry| entry.value.flag("`latency`", &mut draft.out));
+    let latency =
+        fields.get("latency").map_or(Some(false), |entry| entry.value.flag("`latency`", &mut draft.out));
     if latency == Some(true)
         && stamps.is_none()
         && let Some(entry) = fields.get("latency")
     {
         let message = "`latency` needs stamps of received frames, and the workload asks for none";
-        draft.out.push(Complaint::error(entry.key.span, message).help("write `stamps: hardware` or `stamps: software`"));
+        draft.out.push(
+            Complaint::error(entry.key.span, message).help("write `stamps: hardware` or `stamps: software`"),
+        );
     }
     let mut field = |key: &str, kind: Field, default: &str| match fields.get(key) {
         Some(entry) => blank(&entry.value, key, kind, draft),
@@ -214,7 +215,12 @@ fn search<'a>(entry: &'a Entry, fields: &Fields<'a>, draft: &mut Draft<'a>) -> O
     let mut field = |key: &str, kind: Field, default: &'static str| match fields.get(key) {
         Some(entry) => blank(&entry.value, key, kind, draft),
         None => {
-            draft.blanks.push(Blank { what: key.to_owned(), field: kind, node: &entry.value, template: default });
+            draft.blanks.push(Blank {
+                what: key.to_owned(),
+                field: kind,
+                node: &entry.value,
+                template: default,
+            });
             Some(default.to_owned())
         }
     };

@@ -236,7 +236,9 @@ fn accept(entry: &Entry, draft: &mut Draft<'_>) -> Option<Vec<Accept>> {
         }
         if rule == Some(Accept::ZeroLoss) && draft.packets.is_some_and(|packets| packets.searched) {
             let message = "a search goes beyond the load without loss, so `zero_loss` would reject every run";
-            draft.out.push(Complaint::error(item.span, message).help("take it out: the search itself holds it"));
+            draft
+                .out
+                .push(Complaint::error(item.span, message).help("take it out: the search itself holds it"));
         }
         rules.extend(rule.filter(|rule| !rules.contains(rule)));
     }

@@ -101,9 +101,10 @@ fn lacks(metric: &Metric, shape: Option<PacketsShape>) -> Option<(&'static str, 
             "comes from stamps of received frames, and the workload asks for none",
             "write `stamps: hardware`; or `stamps: software`, which everything printed then says",
         )),
-        Need::BothWays if shape.one_way => {
-            Some(("is of the other direction, and frames go one way", "write `both_ways: true`, or take it out"))
-        }
+        Need::BothWays if shape.one_way => Some((
+            "is of the other direction, and frames go one way",
+            "write `both_ways: true`, or take it out",
+        )),
         Need::Latency if !shape.latency => {
             Some(("needs frames that carry the instant of their sending", "write `latency: true`"))
         }

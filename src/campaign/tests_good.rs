@@ -19,7 +19,10 @@ fn what_is_left_out_has_its_documented_default() {
     let Workload::Packets(declared) = packets.workload else { panic!() };
     assert_eq!((declared.settle.as_str(), declared.streams.as_str()), ("5s", "1"));
     assert_eq!(declared.load, LoadDeclared::Steady("max".into()));
-    assert_eq!((declared.tx.as_str(), declared.both_ways.as_str(), declared.stamps), ("af_packet", "false", None));
+    assert_eq!(
+        (declared.tx.as_str(), declared.both_ways.as_str(), declared.stamps),
+        ("af_packet", "false", None)
+    );
     assert_eq!(declared.proof_frames, 10_000);
     let Workload::Command(declared) = good(&command("{n: [1]}", &["n"], "")).workload else { panic!() };
     assert_eq!((declared.compare, declared.stdin, declared.cwd), (OutputRule::Exact, None, None));

@@ -3,11 +3,11 @@
 use std::ops::RangeInclusive;
 
 use super::blank::fill;
-use crate::model::hosts::PortRef;
 use crate::model::frame_size::Sizes;
+use crate::model::hosts::PortRef;
 use crate::model::workload::{
-    CommandDeclared, CommandWork, Invocation, Load, LoadDeclared, PacketWork, PacketsDeclared, ResolvedProgram,
-    RxPath, SearchPlan, TxPath, Work, Workload,
+    CommandDeclared, CommandWork, Invocation, Load, LoadDeclared, PacketWork, PacketsDeclared,
+    ResolvedProgram, RxPath, SearchPlan, TxPath, Work, Workload,
 };
 use crate::yaml::quantity;
 

@@ -51,7 +51,13 @@ impl Trial<'_> {
             };
             let (clean, cell) = (faults.is_empty(), self.plan.id(cell));
             let reason = format!("the link {name} does not deliver all of the untouched control {cell}");
-            (self.note)(Event::Link(LinkNote { link: name.clone(), cell, clean, faults: faults.clone(), roles }))?;
+            (self.note)(Event::Link(LinkNote {
+                link: name.clone(),
+                cell,
+                clean,
+                faults: faults.clone(),
+                roles,
+            }))?;
             if !clean {
                 faulty.insert(name, Difference { reason, evidence: faults });
             }
@@ -80,7 +86,9 @@ impl Trial<'_> {
                 }
                 None => {
                     let way = format!("from {} to {}", way.tx, way.rx);
-                    faults.extend(delivery::faults(work, &end.roles).into_iter().map(|f| format!("{way}: {f}")));
+                    faults.extend(
+                        delivery::faults(work, &end.roles).into_iter().map(|f| format!("{way}: {f}")),
+                    );
                 }
             }
             roles.extend(end.roles);

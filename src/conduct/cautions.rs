@@ -37,7 +37,11 @@ pub fn cautions(work: &PacketWork, offer: Offer, notes: &[RoleNote]) -> Cautions
             .iter()
             .filter_map(|direction| result(notes, direction.receiver())?.get("stamped_by")?.as_str())
             .collect();
-        let seen = if stampers.is_empty() { "by the kernel".to_owned() } else { format!("by the {}", stampers.join(", ")) };
+        let seen = if stampers.is_empty() {
+            "by the kernel".to_owned()
+        } else {
+            format!("by the {}", stampers.join(", "))
+        };
         found.insert("stamps of received frames are software stamps".to_owned(), seen);
     }
     for direction in Direction::of(work) {
@@ -69,7 +73,8 @@ fn one_way(offer: Offer, notes: &[RoleNote], direction: Direction, found: &mut C
         note(found, "a counter went backward, which adds nothing", direction.sender());
     }
     let received = result(notes, direction.receiver());
-    if let Some(foreign) = received.and_then(|r| r.get("foreign")).and_then(Value::as_u64).filter(|n| *n > 0) {
+    if let Some(foreign) = received.and_then(|r| r.get("foreign")).and_then(Value::as_u64).filter(|n| *n > 0)
+    {
         let kinds = received.and_then(|r| r.get("foreign_kinds")).and_then(Value::as_object);
         let kinds: Vec<String> = kinds
             .into_iter()
@@ -78,7 +83,11 @@ fn one_way(offer: Offer, notes: &[RoleNote], direction: Direction, found: &mut C
             .map(|(kind, count)| format!("{} {count}", kind.replace('_', " ")))
             .collect();
         let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
-        note(found, "foreign frames reached a receiver", &format!("{}: {foreign}{kinds}", direction.receiver()));
+        note(
+            found,
+            "foreign frames reached a receiver",
+            &format!("{}: {foreign}{kinds}", direction.receiver()),
+        );
     }
 }
 
@@ -130,7 +139,13 @@ mod tests {
 
     #[test]
     fn only_counters_of_harm_are_cautioned_about() {
-        for name in ["rx_crc_errors", "rx_missed_errors", "rx_no_buffer_count", "port.rx_discards", "tx_aborted_errors"] {
+        for name in [
+            "rx_crc_errors",
+            "rx_missed_errors",
+            "rx_no_buffer_count",
+            "port.rx_discards",
+            "tx_aborted_errors",
+        ] {
             assert!(is_faulty(name), "{name}");
         }
         for name in ["rx_packets", "rx_dropped", "rx_nohandler", "tx_bytes", "rx_queue_0_xdp_packets"] {

@@ -31,7 +31,8 @@ pub struct Stream {
 
 /// Every stream of one direction; empty where a role gave no result.
 pub fn streams(notes: &[RoleNote], direction: Direction) -> Vec<Stream> {
-    let (Some(received), Some(sent)) = (result(notes, direction.receiver()), result(notes, direction.sender()))
+    let (Some(received), Some(sent)) =
+        (result(notes, direction.receiver()), result(notes, direction.sender()))
     else {
         return vec![];
     };
@@ -103,7 +104,8 @@ fn all(work: &PacketWork, notes: &[RoleNote]) -> Vec<Stream> {
 }
 
 fn add_programs(proof: &mut Proof, notes: &[RoleNote]) {
-    let frames = notes.iter().filter(|note| note.role.starts_with("send") || note.role.starts_with("receive"));
+    let frames =
+        notes.iter().filter(|note| note.role.starts_with("send") || note.role.starts_with("receive"));
     for note in frames {
         if let Some(program) = &note.report.program {
             proof.programs.insert(note.command.clone(), program.sha256.clone());

@@ -11,7 +11,8 @@ use crate::model::workload::PacketWork;
 
 /// Frame bytes on the wire beside the frame itself: preamble and start 8, gap 12 (IEEE 802.3).
 const WIRE_OVERHEAD: f64 = 20.0;
-const PERCENTILES: [(&str, &str); 3] = [("latency_p50", "p50"), ("latency_p99", "p99"), ("latency_p999", "p99.9")];
+const PERCENTILES: [(&str, &str); 3] =
+    [("latency_p50", "p50"), ("latency_p99", "p99"), ("latency_p999", "p99.9")];
 
 /// Metric values and why others are absent.
 #[derive(Debug, Default)]
@@ -51,7 +52,8 @@ pub fn values(work: &PacketWork, notes: &[RoleNote]) -> Values {
 
 fn one_way(work: &PacketWork, notes: &[RoleNote], direction: Direction, found: &mut Values) {
     let (sent, received) = (result(notes, direction.sender()), result(notes, direction.receiver()));
-    let number = |from: Option<&Value>, path: &str| from.and_then(|v| v.pointer(path)).and_then(Value::as_f64);
+    let number =
+        |from: Option<&Value>, path: &str| from.and_then(|v| v.pointer(path)).and_then(Value::as_f64);
     let name = |metric: &str| direction.metric(metric);
     let backward = is_set(sent, "counter_backward");
     let left = if backward { None } else { number(sent, "/left/per_second") };
@@ -80,7 +82,8 @@ fn one_way(work: &PacketWork, notes: &[RoleNote], direction: Direction, found: &
     if work.latency && direction == Direction::Forward {
         latency(received, found);
     }
-    for (metric, from, key) in [("tx_rate", sent, "left"), ("handed_rate", sent, "handed"), ("rx_rate", stamped, "frames")]
+    for (metric, from, key) in
+        [("tx_rate", sent, "left"), ("handed_rate", sent, "handed"), ("rx_rate", stamped, "frames")]
     {
         found.samples.extend(buckets(&name(metric), from, key));
     }
@@ -100,7 +103,8 @@ pub fn cpu_times(notes: &[RoleNote], direction: Direction, found: &mut Values) {
 /// More received than sent: the counts contradict each other, and no rate follows from them.
 fn surplus(notes: &[RoleNote], direction: Direction) -> Option<String> {
     let streams = streams(notes, direction);
-    let (sent, seen) = (streams.iter().map(|s| s.handed).sum::<u64>(), streams.iter().map(|s| s.received).sum::<u64>());
+    let (sent, seen) =
+        (streams.iter().map(|s| s.handed).sum::<u64>(), streams.iter().map(|s| s.received).sum::<u64>());
     (seen > sent).then(|| format!("{seen} frames were received and only {sent} were sent"))
 }
 

@@ -54,8 +54,8 @@ pub fn timed_roles(work: &PacketWork, offer: Offer) -> Vec<Role> {
     let receivers: Vec<usize> = (0..roles.len()).collect();
     let ends = [Direction::Forward.from(work), Direction::Forward.to(work)];
     for (name, (port, interface)) in COUNTERS.into_iter().zip(ends) {
-        let args =
-            ["nic-counters", "--interface", interface, "--every", COUNTERS_EVERY, "--until-told"].map(String::from);
+        let args = ["nic-counters", "--interface", interface, "--every", COUNTERS_EVERY, "--until-told"]
+            .map(String::from);
         roles.push(Role {
             name,
             host: port.host.clone(),

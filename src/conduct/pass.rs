@@ -170,7 +170,10 @@ impl Pass<'_> {
 
     fn tell_followers(&mut self, lab: &mut dyn Lab, ended: usize) {
         let well = |index: &usize| {
-            self.reports[*index].as_ref().filter(|report| report.end == End::Exited(0)).map(|r| r.result.clone())
+            self.reports[*index]
+                .as_ref()
+                .filter(|report| report.end == End::Exited(0))
+                .map(|r| r.result.clone())
         };
         for (index, role) in self.roles.iter().enumerate() {
             if role.told_by.contains(&ended)

@@ -116,7 +116,8 @@ impl Search {
 
     /// The highest load below `upper` that lost none, with what was offered for it.
     fn lower(&self, upper: Option<f64>) -> Option<(f64, Option<f64>)> {
-        let clean = self.loads().filter(|(load, trial)| trial.lost == 0 && upper.is_none_or(|upper| *load < upper));
+        let clean =
+            self.loads().filter(|(load, trial)| trial.lost == 0 && upper.is_none_or(|upper| *load < upper));
         clean.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(load, trial)| (load, trial.offered))
     }
 
@@ -187,7 +188,8 @@ mod tests {
                 }
                 Next::Try { offered, full } => {
                     let achieved = offered.unwrap_or(f64::MAX).min(device.ceiling);
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    state =
+                        state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                     let noisy = (state >> 33) % 1000 < device.noise;
                     let over = (achieved - device.threshold).max(0.0);
                     let holed = (device.hole.0..device.hole.1).contains(&achieved);
@@ -238,7 +240,9 @@ mod tests {
             assert_eq!(asked, full, "{:?}", search.trials);
             search.answer(Trial { offered, achieved: at, lost: lossy.into(), arrived: 0.9, full });
         }
-        let Next::Try { offered: Some(next), full: false } = search.next() else { panic!("{:?}", search.next()) };
+        let Next::Try { offered: Some(next), full: false } = search.next() else {
+            panic!("{:?}", search.next())
+        };
         assert!(next < 9.95e5, "it goes on below the confirmed loss: {next}");
     }
 

@@ -62,9 +62,10 @@ pub fn estimate(plan: &Plan) -> Estimate {
     let settle_ms_least = match &plan.campaign.workload {
         Workload::Packets(declared) => {
             let named = |name: &str| declared.settle.contains(&format!("${{{name}}}"));
-            let corners = plan.grid.corners(&named).flat_map(|point| {
-                (0..plan.arms().len()).map(move |arm| plan.index(point, arm))
-            });
+            let corners = plan
+                .grid
+                .corners(&named)
+                .flat_map(|point| (0..plan.arms().len()).map(move |arm| plan.index(point, arm)));
             let settle = corners.filter_map(|cell| match plan.work(cell) {
                 Ok(Work::Packets(work)) => Some(work.settle_ms),
                 _ => None,

@@ -82,7 +82,9 @@ fn link(
     let peer_pid = far_session.welcome().pid;
     // A frame leaves on the queue that it arrives on, so both ends have the same number.
     let queues = [near, far].into_iter().filter_map(declared).map(|port| port.queues).max().unwrap_or(1);
-    near_session.make_link(&near_interface, &far_interface, peer_pid, queues).map_err(|e| failed(e.to_string()))?;
+    near_session
+        .make_link(&near_interface, &far_interface, peer_pid, queues)
+        .map_err(|e| failed(e.to_string()))?;
     for (session, interface) in [(near_session, &near_interface), (far_session, &far_interface)] {
         session.bring_port_up(interface).map_err(|e| failed(e.to_string()))?;
     }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 
-use super::event::{BlockNote, CellNote, Event, HostNote, LinkNote, Opening, ProofNote, RunNote, Session, SessionKind};
+use super::event::{
+    BlockNote, CellNote, Event, HostNote, LinkNote, Opening, ProofNote, RunNote, Session, SessionKind,
+};
 use crate::model::cell::{CellId, RunKey};
 use crate::model::outcome::{Fate, RunOutcome};
 

@@ -235,7 +235,7 @@ fn roles(evidence: &Evidence) -> Vec<String> {
 }
 
 /// A text cell under the rule at the head of this file.
-fn safe(text: &str) -> String {
+pub(super) fn safe(text: &str) -> String {
     let risky = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\'']);
     let digits = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-');
     let is_number = text.chars().all(digits) && text.parse::<f64>().is_ok_and(f64::is_finite);
@@ -247,7 +247,7 @@ fn number(value: f64) -> String {
     if value.is_finite() { value.to_string() } else { String::new() }
 }
 
-fn csv(rows: Vec<Vec<String>>) -> String {
+pub(super) fn csv(rows: Vec<Vec<String>>) -> String {
     let mut writer = WriterBuilder::new().quote_style(QuoteStyle::NonNumeric).from_writer(Vec::new());
     for row in rows {
         // Memory takes every write and all rows have the header's length.
@@ -311,7 +311,8 @@ mod tests {
         slow.outcome = RunOutcome::TimedOut;
         slow.reason = Some("-60 s, the deadline".into());
         slow.roles = vec![example::role("run", "h1", "scan 'a b'", End::Signalled(9))];
-        slow.samples = vec![Sample { metric: "wall_time".into(), at_ns: 5, value: 0.25, settling: true, step: None }];
+        slow.samples =
+            vec![Sample { metric: "wall_time".into(), at_ns: 5, value: 0.25, settling: true, step: None }];
         record.run(slow.clone());
         slow.run.attempt = 2;
         slow.outcome = RunOutcome::Failed;

@@ -58,16 +58,40 @@ const LATENCY: &[Need] = &[Need::Steady, Need::Stamps, Need::Latency];
 /// Metrics of the `packets` workload. Rates are per second of the timed window, warm-up excluded, over
 /// all streams of one direction. Plain names are of the declared direction, `…_reverse` of the other.
 pub const PACKETS: [Metric; 23] = [
-    needing("tx_rate", RATE, Better::Higher, "frames that left the sending port, by its kernel counter", STEADY),
+    needing(
+        "tx_rate",
+        RATE,
+        Better::Higher,
+        "frames that left the sending port, by its kernel counter",
+        STEADY,
+    ),
     needing("rx_rate", RATE, Better::Higher, "own intact frames that the receiver read", STAMPED),
     needing("handed_rate", RATE, Better::Higher, "frames that the kernel accepted from the sender", STEADY),
-    needing("tx_bits_l1", "bit/s", Better::Higher, "tx_rate with frame, FCS, preamble and gap (layer 1)", STEADY),
+    needing(
+        "tx_bits_l1",
+        "bit/s",
+        Better::Higher,
+        "tx_rate with frame, FCS, preamble and gap (layer 1)",
+        STEADY,
+    ),
     metric("lost", "frames", Better::Lower, "frames sent and never received, warm-up included"),
     metric("sender_cpu_time", "s", Better::Lower, "CPU time of the sending process, warm-up included"),
     metric("receiver_cpu_time", "s", Better::Lower, "CPU time of the receiving process, warm-up included"),
     needing("zero_loss_rate", RATE, Better::Higher, "highest load that was sent without loss", STEPS),
-    needing("zero_loss_bits_l1", "bit/s", Better::Higher, "zero_loss_rate with frame, FCS, preamble and gap", STEPS),
-    needing("zero_loss_bits_l2", "bit/s", Better::Higher, "zero_loss_rate with frame and FCS (layer 2)", STEPS),
+    needing(
+        "zero_loss_bits_l1",
+        "bit/s",
+        Better::Higher,
+        "zero_loss_rate with frame, FCS, preamble and gap",
+        STEPS,
+    ),
+    needing(
+        "zero_loss_bits_l2",
+        "bit/s",
+        Better::Higher,
+        "zero_loss_rate with frame and FCS (layer 2)",
+        STEPS,
+    ),
     needing("latency_p50", "s", Better::Lower, "median of the one-way latency", LATENCY),
     needing("latency_p99", "s", Better::Lower, "99th percentile of the one-way latency", LATENCY),
     needing("latency_p999", "s", Better::Lower, "99.9th percentile of the one-way latency", LATENCY),
@@ -77,10 +101,34 @@ pub const PACKETS: [Metric; 23] = [
     needing("tx_bits_l1_reverse", "bit/s", Better::Higher, "tx_bits_l1 of the other direction", STEADY_BACK),
     needing("lost_reverse", "frames", Better::Lower, "lost of the other direction", BACK),
     needing("sender_cpu_time_reverse", "s", Better::Lower, "sender_cpu_time of the other direction", BACK),
-    needing("receiver_cpu_time_reverse", "s", Better::Lower, "receiver_cpu_time of the other direction", BACK),
-    needing("zero_loss_rate_reverse", RATE, Better::Higher, "zero_loss_rate of the other direction", STEPS_BACK),
-    needing("zero_loss_bits_l1_reverse", "bit/s", Better::Higher, "zero_loss_bits_l1 of the other direction", STEPS_BACK),
-    needing("zero_loss_bits_l2_reverse", "bit/s", Better::Higher, "zero_loss_bits_l2 of the other direction", STEPS_BACK),
+    needing(
+        "receiver_cpu_time_reverse",
+        "s",
+        Better::Lower,
+        "receiver_cpu_time of the other direction",
+        BACK,
+    ),
+    needing(
+        "zero_loss_rate_reverse",
+        RATE,
+        Better::Higher,
+        "zero_loss_rate of the other direction",
+        STEPS_BACK,
+    ),
+    needing(
+        "zero_loss_bits_l1_reverse",
+        "bit/s",
+        Better::Higher,
+        "zero_loss_bits_l1 of the other direction",
+        STEPS_BACK,
+    ),
+    needing(
+        "zero_loss_bits_l2_reverse",
+        "bit/s",
+        Better::Higher,
+        "zero_loss_bits_l2 of the other direction",
+        STEPS_BACK,
+    ),
 ];
 
 /// Load that was asked for in one step of a list or search, over all streams of one direction; there are

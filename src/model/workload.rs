@@ -184,8 +184,11 @@ impl TxPath {
 }
 
 impl RxPath {
-    pub const ALL: [(&'static str, Self); 3] =
-        [("af_packet", Self::AfPacket), ("af_packet_recvmmsg", Self::AfPacketRecvmmsg), ("af_xdp", Self::AfXdp)];
+    pub const ALL: [(&'static str, Self); 3] = [
+        ("af_packet", Self::AfPacket),
+        ("af_packet_recvmmsg", Self::AfPacketRecvmmsg),
+        ("af_xdp", Self::AfXdp),
+    ];
 
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, path)| *path == self).map_or("", |(name, _)| name)

@@ -58,9 +58,28 @@ impl Counters {
     /// From values in the order of `NAMES`.
     #[must_use]
     pub fn of(values: [u64; WANTED + OTHERS]) -> Self {
-        let [rx_packets, tx_packets, rx_bytes, tx_bytes, rx_errors, tx_errors, rx_dropped, tx_dropped, others @ ..] =
-            values;
-        Self { rx_packets, tx_packets, rx_bytes, tx_bytes, rx_errors, tx_errors, rx_dropped, tx_dropped, others }
+        let [
+            rx_packets,
+            tx_packets,
+            rx_bytes,
+            tx_bytes,
+            rx_errors,
+            tx_errors,
+            rx_dropped,
+            tx_dropped,
+            others @ ..,
+        ] = values;
+        Self {
+            rx_packets,
+            tx_packets,
+            rx_bytes,
+            tx_bytes,
+            rx_errors,
+            tx_errors,
+            rx_dropped,
+            tx_dropped,
+            others,
+        }
     }
 
     /// Values in the order of `NAMES`.

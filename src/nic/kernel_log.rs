@@ -100,7 +100,10 @@ mod tests {
 
     #[test]
     fn the_text_of_a_record_stands_behind_its_head() {
-        assert_eq!(message("6,12,345,-;ice: link is down\n SUBSYSTEM=pci\n").as_deref(), Some("ice: link is down"));
+        assert_eq!(
+            message("6,12,345,-;ice: link is down\n SUBSYSTEM=pci\n").as_deref(),
+            Some("ice: link is down")
+        );
         assert_eq!(message("no record"), None);
         assert_eq!(message("6,1,2,-;\n"), None);
     }

@@ -28,7 +28,10 @@ impl Window {
     /// Per second, of one counter; None when no time passed.
     #[must_use]
     pub fn rate(&self, of: impl Fn(&Counters) -> u64) -> Option<f64> {
-        rate_per_second((of(self.from.counters()), self.from.at_ns()), (of(self.to.counters()), self.to.at_ns()))
+        rate_per_second(
+            (of(self.from.counters()), self.from.at_ns()),
+            (of(self.to.counters()), self.to.at_ns()),
+        )
     }
 }
 
@@ -146,8 +149,8 @@ mod tests {
     #[test]
     fn steps_that_were_slept_through_are_left_out() {
         let clock = Cell::new(START);
-        let mut sampler =
-            Sampler::start(|| Reading::take(|| Ok(Counters::default()), || clock.get()), EVERY).expect("baseline");
+        let mut sampler = Sampler::start(|| Reading::take(|| Ok(Counters::default()), || clock.get()), EVERY)
+            .expect("baseline");
         clock.set(START + 50 * MS);
         sampler.take().expect("read");
         assert_eq!(sampler.due_ns(), START + 64 * MS);

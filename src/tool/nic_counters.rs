@@ -116,7 +116,10 @@ fn watch(args: &NicCountersArgs, voice: Voice) -> Result<(), Fault> {
         voice.say(&json!({"event": "ready"}), || format!("reading {}, Ctrl-C ends it", args.interface));
     } else {
         voice.plain(|| {
-            format!("{:>14} {:>14} {:>12} {:>12} {:>10}", "rx/s", "tx/s", "rx total", "tx total", "rx dropped")
+            format!(
+                "{:>14} {:>14} {:>12} {:>12} {:>10}",
+                "rx/s", "tx/s", "rx total", "tx total", "rx dropped"
+            )
         });
     }
     for _ in 0..args.count.unwrap_or(u64::MAX) {
@@ -151,8 +154,8 @@ fn wait(until_ns: u64, stop: &mut Stop, listen: bool) -> bool {
             return stop.asked();
         }
         let input = if listen { std::io::stdin().as_raw_fd() } else { -1 };
-        let mut polls = [stop.as_fd().as_raw_fd(), input]
-            .map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+        let mut polls =
+            [stop.as_fd().as_raw_fd(), input].map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
         let left_ms = (until_ns - now).div_ceil(1_000_000).min(60_000);
         // SAFETY: pointer and length describe `polls`.
         unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, left_ms as libc::c_int) };
@@ -177,7 +180,9 @@ impl Driver {
         let source = DriverCounters::open(interface).and_then(|source| Ok((source.read()?, source)));
         let (last, source) = match source {
             Ok((last, source)) => (last, Ok(source)),
-            Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => (vec![], Err("it offers none".to_owned())),
+            Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => {
+                (vec![], Err("it offers none".to_owned()))
+            }
             Err(e) => (vec![], Err(e.to_string())),
         };
         Self { source, name, totals: vec![0; last.len()], last, backward: Backward::default() }
@@ -204,7 +209,9 @@ impl Driver {
         let Ok(source) = &self.source else { return BTreeMap::new() };
         let names = source.names().iter().zip(&self.totals).enumerate();
         names
-            .map(|(at, (name, total))| (name.clone(), total.saturating_sub(before.get(at).copied().unwrap_or(0))))
+            .map(|(at, (name, total))| {
+                (name.clone(), total.saturating_sub(before.get(at).copied().unwrap_or(0)))
+            })
             .filter(|(_, change)| *change > 0)
             .collect()
     }
@@ -286,7 +293,8 @@ fn plain(event: &CountersEvent, window: &Window, driver: &BTreeMap<String, u64>)
     let others = others.filter(|(at, (name, (from, to)))| {
         to > from && (*at >= ALWAYS || name.ends_with("errors") || *name == "tx_dropped")
     });
-    let mut moved: Vec<String> = others.map(|(_, (name, (from, to)))| format!("{name} +{}", to - from)).collect();
+    let mut moved: Vec<String> =
+        others.map(|(_, (name, (from, to)))| format!("{name} +{}", to - from)).collect();
     moved.extend(driver.iter().map(|(name, change)| format!("{name} +{change}")));
     if !moved.is_empty() {
         text.push_str("\n    ");

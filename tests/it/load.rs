@@ -25,7 +25,8 @@ fn simulated(spec: &JobSpec, threshold: f64, ceiling: f64) -> JobReport {
     let words = words(spec);
     match words[0].as_str() {
         "packet-send" if !words.iter().any(|word| word == "--frames") => {
-            let asked: f64 = argument(&words, "--rate").and_then(|rate| rate.parse().ok()).unwrap_or(f64::MAX);
+            let asked: f64 =
+                argument(&words, "--rate").and_then(|rate| rate.parse().ok()).unwrap_or(f64::MAX);
             let offered = asked.min(ceiling);
             let mut report = report(spec, "tool", "");
             let left = offered.min(threshold) as u64;
@@ -61,11 +62,17 @@ fn runs<'a>(evidence: &'a Evidence, cell: &str) -> Vec<&'a RunNote> {
 #[test]
 fn both_ways_have_all_receivers_before_any_sender_and_a_seed_of_their_own() {
     let text = campaign("both_ways: true", "accept: [zero_loss]\n");
-    let (evidence, lab, ended) = conducted(&text, StandIn::new(|_, spec, _| Ok(packet_report(spec, 100, 100))));
+    let (evidence, lab, ended) =
+        conducted(&text, StandIn::new(|_, spec, _| Ok(packet_report(spec, 100, 100))));
     assert_eq!(ended, Ended::Complete);
     let starts: Vec<&String> = lab.log.iter().filter(|line| line.starts_with("start ")).collect();
     let first: Vec<&str> = starts[..4].iter().map(|line| line.split(" --").next().unwrap()).collect();
-    let expected = ["start rx packet-receive", "start tx packet-receive", "start tx packet-send", "start rx packet-send"];
+    let expected = [
+        "start rx packet-receive",
+        "start tx packet-receive",
+        "start tx packet-send",
+        "start rx packet-send",
+    ];
     assert_eq!(first, expected, "the proof goes both ways");
     let seed = |line: &str| line.split("--seed ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
     assert_eq!(seed(starts[0]), seed(starts[2]));
@@ -75,14 +82,10 @@ fn both_ways_have_all_receivers_before_any_sender_and_a_seed_of_their_own() {
     assert_eq!(timed[2..4], ["start tx nic-counters", "start rx nic-counters"], "{timed:?}");
     let run = runs(&evidence, "/control")[0];
     assert_eq!((run.values["tx_rate"], run.values["tx_rate_reverse"]), (100.0, 100.0));
-    assert_eq!(run.roles.iter().map(|role| role.role.as_str()).collect::<Vec<_>>(), [
-        "receive",
-        "receive-reverse",
-        "counters-tx",
-        "counters-rx",
-        "send",
-        "send-reverse"
-    ]);
+    assert_eq!(
+        run.roles.iter().map(|role| role.role.as_str()).collect::<Vec<_>>(),
+        ["receive", "receive-reverse", "counters-tx", "counters-rx", "send", "send-reverse"]
+    );
 }
 
 #[test]
@@ -165,7 +168,10 @@ fn a_link_on_which_the_control_loses_a_frame_either_way_is_refused_by_name() {
         let note = &evidence.cells[&CellId("/one".into())];
         assert_eq!((note.fate, note.stage.as_deref()), (Fate::Refused, Some("link")));
         assert!(note.reason.as_ref().unwrap().contains("rx.port0 - tx.port0"), "{note:?}");
-        assert!(note.evidence.iter().any(|line| line.starts_with(way) && line.contains("1 lost")), "{note:?}");
+        assert!(
+            note.evidence.iter().any(|line| line.starts_with(way) && line.contains("1 lost")),
+            "{note:?}"
+        );
         assert!(!evidence.links[0].1.clean && evidence.links[0].1.roles.len() >= 8);
         assert!(!lab.log.iter().any(|line| line.contains("--digest")), "nothing on it was even proven");
     }
@@ -188,14 +194,18 @@ fn what_a_host_cannot_do_refuses_the_cell_with_the_kernels_reason() {
         let mut report = packet_report(spec, 100, 100);
         if words(spec)[0] == "packet-receive" {
             report.end = fieldtrial::model::job::End::Exited(3);
-            report.result = Some(json!({"event": "fault", "refused": true, "why": "zero-copy: Operation not supported"}));
+            report.result =
+                Some(json!({"event": "fault", "refused": true, "why": "zero-copy: Operation not supported"}));
         }
         Ok(report)
     });
     let (evidence, ..) = conducted(&text, lab);
     let note = &evidence.cells[&CellId("/control".into())];
     assert_eq!((note.fate, note.stage.as_deref()), (Fate::Refused, Some("host")));
-    assert!(note.reason.as_ref().unwrap().contains("receive on rx: zero-copy: Operation not supported"), "{note:?}");
+    assert!(
+        note.reason.as_ref().unwrap().contains("receive on rx: zero-copy: Operation not supported"),
+        "{note:?}"
+    );
 }
 
 #[test]
@@ -203,14 +213,19 @@ fn more_received_than_sent_is_never_a_rate() {
     let text = campaign("stamps: software", "");
     let lab = StandIn::new(|_, spec, job| {
         let mut report = packet_report(spec, 100, 100);
-        if let Some(result) = report.result.as_mut().filter(|_| words(spec)[0] == "packet-receive" && job > 4) {
+        if let Some(result) = report.result.as_mut().filter(|_| words(spec)[0] == "packet-receive" && job > 4)
+        {
             result["streams"]["0"]["received"] = json!(103);
         }
         Ok(report)
     });
     let (evidence, ..) = conducted(&text, lab);
     let run = runs(&evidence, "/control")[0];
-    assert!(run.absent["rx_rate"].contains("103 frames were received and only 100 were sent"), "{:?}", run.absent);
+    assert!(
+        run.absent["rx_rate"].contains("103 frames were received and only 100 were sent"),
+        "{:?}",
+        run.absent
+    );
     assert_eq!(run.values["tx_rate"], 100.0);
 }
 
@@ -237,8 +252,11 @@ fn what_a_reader_must_know_of_a_run_stands_with_it() {
         Ok(report)
     });
     let (evidence, ..) = conducted(&text, lab);
-    let told: Vec<String> =
-        runs(&evidence, "/control")[0].cautions.iter().map(|(what, seen)| format!("{what}: {seen}")).collect();
+    let told: Vec<String> = runs(&evidence, "/control")[0]
+        .cautions
+        .iter()
+        .map(|(what, seen)| format!("{what}: {seen}"))
+        .collect();
     for part in [
         "host-bound",
         "took longer than asked: send took 2.500 s, asked were 1.000 s",
@@ -271,7 +289,8 @@ mod alone {
         let Some(lab) = Lab::no_hosts() else { return };
         let hosts = "hosts:\n  box: {transport: netns, ports: {a: {interface: fta0, queues: 2}, b: {interface: ftb0, queues: 2}}}\nlinks: [[box.a, box.b]]\n";
         write(&lab, "hosts.yaml", hosts);
-        let campaign = |load: &str, response: &str| format!("\
+        let campaign = |load: &str, response: &str| {
+            format!("\
 campaign: c
 question: Does it carry frames both ways?
 hosts: hosts.yaml
@@ -284,7 +303,8 @@ verify: {{frames: 300}}
 blocks: {{count: 1, order: forward}}
 timeout: 60s
 responses: [{{name: {response}, primary: true}}]
-");
+")
+        };
         let file = write(&lab, "c.yaml", &campaign("rate: 2000/s", "rx_rate_reverse"));
         let output = run(&lab, &["run", text(&file), "--reports", "steady"]);
         assert_eq!(code(&output), 0, "{}", told(&output));
@@ -301,7 +321,9 @@ responses: [{{name: {response}, primary: true}}]
         let counters = journal.lines().filter(|line| line.contains("run_ended")).any(|line| {
             let line: serde_json::Value = serde_json::from_str(line).unwrap();
             let roles = line["event"]["run_ended"]["roles"].as_array().unwrap().clone();
-            let of = |name: &str| roles.iter().find(|role| role["role"] == name).unwrap()["report"]["result"].clone();
+            let of = |name: &str| {
+                roles.iter().find(|role| role["role"] == name).unwrap()["report"]["result"].clone()
+            };
             let (tx, rx) = (of("counters-tx"), of("counters-rx"));
             assert!(tx["driver_name"] == "veth" && !tx["kernel_log"].is_null(), "{tx}");
             // Both ports sent at least what their sender handed over.
@@ -310,6 +332,12 @@ responses: [{{name: {response}, primary: true}}]
             })
         });
         assert!(counters, "{journal}");
+        let moved = csv_rows(&record.join("counters.csv"));
+        let read = |row: &&std::collections::BTreeMap<String, String>| {
+            (&row["role"][..], &row["interface"][..], &row["counter"][..])
+                == ("counters-rx", "ftb0", "rx_packets")
+        };
+        assert!(moved.iter().find(read).expect("a row")["change"].parse::<u64>().unwrap() > 500, "{moved:?}");
 
         let load = "load: {search: zero_loss, precision: 20%, from: 500/s, to: 4000/s, trial: 100ms, most_trials: 8}";
         let file = write(&lab, "c.yaml", &campaign(load, "zero_loss_rate"));
