@@ -22,6 +22,9 @@ const HARMLESS: [&str; 3] = ["rx_dropped", "rx_nohandler", "tx_dropped"];
 const FAULTY: [&str; 11] =
     ["err", "crc", "drop", "miss", "fifo", "no_buf", "nobuf", "discard", "fail", "collision", "abort"];
 
+/// What the kernel writes when a receiver begins and ends.
+const PROMISCUOUS: &str = "promiscuous mode";
+
 /// General sentence to what was seen.
 pub type Cautions = BTreeMap<String, String>;
 
@@ -109,7 +112,10 @@ fn counters(role: &RoleNote, result: &Value, found: &mut Cautions) {
         note(found, "a counter went backward, which adds nothing", &place);
     }
     let log = result.get("kernel_log");
-    if let Some(line) = log.and_then(|log| log.pointer("/lines/0")).and_then(Value::as_str) {
+    let lines = log.and_then(|log| log.get("lines")).and_then(Value::as_array);
+    // A receiver's own doing; the line stays in the record.
+    let told = lines.into_iter().flatten().filter_map(Value::as_str).find(|line| !line.contains(PROMISCUOUS));
+    if let Some(line) = told {
         note(found, "the kernel wrote to its log meanwhile", &format!("{}: {line}", role.host));
     }
     if let Some(why) = log.and_then(|log| log.get("unreadable")).and_then(Value::as_str) {

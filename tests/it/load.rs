@@ -241,7 +241,7 @@ fn what_a_reader_must_know_of_a_run_stands_with_it() {
             }
             ("nic-counters", Some(result)) => {
                 result["kernel"]["rx_crc_errors"] = json!(3);
-                result["kernel_log"] = json!({"lines": ["ice: link is down"]});
+                result["kernel_log"] = json!({"lines": ["a: entered promiscuous mode", "ice: link is down"]});
             }
             ("packet-receive", Some(result)) => {
                 result["foreign"] = json!(2);
