@@ -177,6 +177,28 @@ fn a_latency_is_told_only_from_one_clock_or_beside_the_bound_that_was_given() {
 }
 
 #[test]
+fn a_sender_of_stamped_frames_names_its_clock_and_the_receiver_tells_the_latency() {
+    let test =
+        "tool::tests_receive::a_sender_of_stamped_frames_names_its_clock_and_the_receiver_tells_the_latency";
+    on_a_link(test, || {
+        let common = "--latency --frame-size 64-1518/101 --digest";
+        let mut rx = ready(test, &format!("{common} --drain 5s"));
+        let tx = format!("packet-send --interface ft0 {common} --frames 400 --rate 4000");
+        let mut tx = Process::start(test, &tx);
+        tx.event();
+        let sent = tx.event();
+        let result = told(&mut rx, &json!({"sent": {"0": 400}, "clock": sent["clock"]}));
+        let stream = &result["streams"]["0"];
+        assert_eq!(stream["digest"], sent["streams"]["0"]["digest"], "stamps belong to no digest");
+        assert_eq!(
+            (&result["latency_clock"], &stream["latency"]["count"]),
+            (&json!("one machine"), &json!(400))
+        );
+        assert!(stream["latency"]["percentiles"]["p99"].is_u64(), "{stream}");
+    });
+}
+
+#[test]
 fn frames_that_are_not_ours_are_told_apart_and_damage_is_named() {
     let test = "tool::tests_receive::frames_that_are_not_ours_are_told_apart_and_damage_is_named";
     on_a_link(test, || {
