@@ -17,7 +17,6 @@ pub mod ring;
 pub mod schedule;
 pub mod sender;
 pub mod socket;
-pub mod tx_ring;
 pub mod watch;
 pub mod window;
 
