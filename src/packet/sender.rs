@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -123,10 +123,18 @@ impl Sender {
     pub fn run(&mut self, plan: &Plan, tell: impl FnMut(Glance<'_>) -> bool) -> Result<Sent, SendError> {
         cpu::check(&plan.cpus, self.ways.len())?;
         let handed: Vec<Handed> = (0..self.frames.streams()).map(|_| Handed::default()).collect();
-        let (gate, stop) = (Gate::default(), AtomicBool::new(false));
+        let (gate, stop, look_ns) = (Gate::default(), AtomicBool::new(false), AtomicU64::new(u64::MAX));
         let lanes = self.ways.len();
         let (note, notes) = sync_channel(2 * lanes);
-        let shared = Shared { frames: &self.frames, plan, handed: &handed, lanes, gate: &gate, stop: &stop };
+        let shared = Shared {
+            frames: &self.frames,
+            plan,
+            handed: &handed,
+            lanes,
+            gate: &gate,
+            stop: &stop,
+            look_ns: &look_ns,
+        };
         thread::scope(|scope| {
             // However this ends, the threads end with it.
             let _ended = Ended(&shared);
@@ -171,6 +179,8 @@ struct Shared<'a> {
     lanes: usize,
     gate: &'a Gate,
     stop: &'a AtomicBool,
+    /// When the watcher wants to look next.
+    look_ns: &'a AtomicU64,
 }
 
 /// What a thread tells the watcher.
@@ -206,7 +216,8 @@ impl Shared<'_> {
             })
             .collect();
         let batch = self.plan.batch as usize;
-        let outcome = Lane { way, frames: self.frames, streams, batch, stop: self.stop }.send();
+        let (frames, stop, look_ns) = (self.frames, self.stop, self.look_ns);
+        let outcome = Lane { way, frames, streams, batch, stop, look_ns }.send();
         let _ = note.send(Note::Ended(outcome));
     }
 }
@@ -244,7 +255,9 @@ impl Watcher<'_> {
             if all_ended && (stopped || watch.end_ns().is_none_or(|end_ns| now_ns >= end_ns)) {
                 return self.finish(watch, ended, stopped);
             }
-            let wait = Duration::from_nanos(watch.next_look_ns().min(ask_ns).saturating_sub(now_ns));
+            let wake_ns = watch.next_look_ns().min(ask_ns);
+            self.shared.look_ns.store(wake_ns, Ordering::Relaxed);
+            let wait = Duration::from_nanos(wake_ns.saturating_sub(now_ns));
             match self.notes.recv_timeout(wait) {
                 Ok(Note::Ended(outcome)) => ended.push(outcome?),
                 // The window still runs to its end.
