@@ -4,6 +4,7 @@ pub mod accumulator;
 pub mod clock;
 pub mod counters;
 pub mod driver;
+pub mod features;
 pub mod interface;
 pub mod link;
 #[cfg(test)]
