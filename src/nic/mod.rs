@@ -5,6 +5,7 @@ pub mod clock;
 pub mod clock_identity;
 pub mod counters;
 pub mod driver;
+pub mod features;
 pub mod hardware_stamps;
 pub mod interface;
 pub mod link;

@@ -13,6 +13,8 @@ use super::bpf::{LoadError, MapKind, map_create, map_get, map_set, program_load,
 use super::error::XdpError;
 use super::rights::no_program;
 use crate::model::frame_size::FCS_BYTES;
+use crate::nic::driver::driver_name;
+use crate::nic::features::takes_frames_of_programs;
 use crate::nic::interface::Interface;
 use crate::packet::egress::Egress;
 use crate::packet::frame::{CHECK, Frames, HEADER, PAGE, SEQUENCE, SIZE};
@@ -80,6 +82,10 @@ impl XdpLive {
                  turns: send by af_packet or af_xdp"
             );
             return Err(XdpError::Unsuited { interface: name(), wanted });
+        }
+        if takes_frames_of_programs(interface.index).is_ok_and(|takes| takes == Some(false)) {
+            let driver = driver_name(&interface.name);
+            return Err(XdpError::NoFramesOfPrograms { interface: name(), driver });
         }
         let mut value = vec![0; COUNTER];
         for (bytes, salt) in &rows {
