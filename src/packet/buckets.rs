@@ -7,16 +7,16 @@ const SPAN_NS: u64 = 100_000_000;
 /// Buckets kept; beyond that neighbours are joined, so a result line stays far below the limit of 1 MiB.
 pub const MOST_BUCKETS: usize = 2048;
 
-/// Counts by time since the first frame. Each frame carries its own stamp, so no reading time enters.
+/// Counts by time since an origin, the run's first stamp. Each frame carries its own stamp, so no
+/// reading time enters.
 #[derive(Debug, Clone, Default)]
 pub struct StampBuckets {
-    first_ns: Option<u64>,
     last_ns: u64,
     joined: u32,
     counts: Vec<u64>,
 }
 
-/// A span of traffic, from `at_ns - span_ns` to `at_ns` after its first frame.
+/// A span of traffic, from `at_ns - span_ns` to `at_ns` after the origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StampBucket {
     pub at_ns: u64,
@@ -27,19 +27,48 @@ pub struct StampBucket {
 }
 
 impl StampBuckets {
-    /// Counts one frame. A stamp from before the first counts with the first.
-    pub fn count(&mut self, at_ns: u64) {
-        let since = at_ns.saturating_sub(*self.first_ns.get_or_insert(at_ns));
-        self.last_ns = self.last_ns.max(since);
-        while since / self.span_ns() >= MOST_BUCKETS as u64 {
-            self.joined += 1;
-            halve_spans(&mut self.counts, |a, b| a + b);
+    /// Counts one frame that was stamped so long after the origin.
+    pub fn count(&mut self, since_ns: u64) {
+        self.last_ns = self.last_ns.max(since_ns);
+        while since_ns / self.span_ns() >= MOST_BUCKETS as u64 {
+            self.join();
         }
-        let index = (since / self.span_ns()) as usize;
+        let index = (since_ns / self.span_ns()) as usize;
         if index >= self.counts.len() {
             self.counts.resize(index + 1, 0);
         }
         self.counts[index] += 1;
+    }
+
+    /// Adds the counts of another stream with the same origin.
+    pub fn add(&mut self, other: &Self) {
+        let mut other = other.clone();
+        while self.joined < other.joined {
+            self.join();
+        }
+        while other.joined < self.joined {
+            other.join();
+        }
+        self.last_ns = self.last_ns.max(other.last_ns);
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        self.counts.iter_mut().zip(&other.counts).for_each(|(sum, count)| *sum += count);
+    }
+
+    /// The same counts in at most `most` buckets.
+    #[must_use]
+    pub fn coarser(&self, most: usize) -> Self {
+        let mut coarse = self.clone();
+        while coarse.counts.len() > most.max(1) {
+            coarse.join();
+        }
+        coarse
+    }
+
+    fn join(&mut self) {
+        self.joined += 1;
+        halve_spans(&mut self.counts, |a, b| a + b);
     }
 
     /// All buckets, those that begin inside the settle time marked.
@@ -66,7 +95,9 @@ impl StampBuckets {
         Window::new(frames, span_ns)
     }
 
-    fn span_ns(&self) -> u64 {
+    /// Length of each bucket.
+    #[must_use]
+    pub fn span_ns(&self) -> u64 {
         SPAN_NS << self.joined
     }
 }
@@ -79,7 +110,7 @@ mod tests {
 
     fn steady(frames: u64, every_ns: u64) -> StampBuckets {
         let mut buckets = StampBuckets::default();
-        (0..frames).for_each(|n| buckets.count(5_000 + n * every_ns));
+        (0..frames).for_each(|n| buckets.count(n * every_ns));
         buckets
     }
 
@@ -115,12 +146,27 @@ mod tests {
     }
 
     #[test]
-    fn stamps_that_jump_by_centuries_or_back_stay_bounded() {
+    fn a_stamp_that_jumps_by_centuries_stays_bounded() {
         let mut buckets = StampBuckets::default();
         for at in [1_000, u64::MAX, 0, 500] {
             buckets.count(at);
         }
         assert!(buckets.buckets(0).len() <= MOST_BUCKETS);
         assert_eq!(buckets.buckets(0).iter().map(|b| b.frames).sum::<u64>(), 4);
+    }
+
+    #[test]
+    fn streams_of_any_length_add_up_to_the_buckets_of_both() {
+        let (short, long) = (steady(1_500, MS), steady(1_000_000, MS));
+        for (one, other) in [(&short, &long), (&long, &short)] {
+            let mut sum = one.clone();
+            sum.add(other);
+            let mut both = long.clone();
+            (0..1_500).for_each(|n| both.count(n * MS));
+            assert_eq!((sum.buckets(0), sum.window(0)), (both.buckets(0), both.window(0)));
+        }
+        let coarse = short.coarser(4);
+        assert_eq!((coarse.span_ns(), coarse.counts.clone()), (400 * MS, vec![400, 400, 400, 300]));
+        assert_eq!(short.coarser(15).counts, short.counts);
     }
 }

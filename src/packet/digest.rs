@@ -15,10 +15,18 @@ impl FrameDigest {
     pub fn add(&mut self, frame: &[&[u8]]) {
         let mut hasher = Sha256::new();
         frame.iter().for_each(|piece| hasher.update(piece));
-        let hash = hasher.finalize();
+        let mut words = [0; 4];
+        for (word, bytes) in words.iter_mut().zip(hasher.finalize().as_chunks::<8>().0.iter().rev()) {
+            *word = u64::from_be_bytes(*bytes);
+        }
+        self.add_digest(&Self { sum: words });
+    }
+
+    /// Adds all frames of another digest.
+    pub fn add_digest(&mut self, other: &Self) {
         let mut carry = false;
-        for (sum, bytes) in self.sum.iter_mut().zip(hash.as_chunks::<8>().0.iter().rev()) {
-            let (partial, first) = sum.overflowing_add(u64::from_be_bytes(*bytes));
+        for (sum, word) in self.sum.iter_mut().zip(other.sum) {
+            let (partial, first) = sum.overflowing_add(word);
             let (total, second) = partial.overflowing_add(u64::from(carry));
             (*sum, carry) = (total, first || second);
         }

@@ -12,6 +12,16 @@ pub struct Arrived<'a> {
     pub at_ns: Option<u64>,
 }
 
+/// What stamps of received frames are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stamps {
+    None,
+    /// The kernel's or the program's, whichever the way in has.
+    Software,
+    /// The card's; a frame that it did not stamp has none.
+    Hardware,
+}
+
 /// Who stamps received frames. Only `Hardware` may be called that in any output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StampSource {

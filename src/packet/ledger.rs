@@ -43,7 +43,7 @@ pub struct Account {
     pub lost: u64,
     /// Sequence numbers beyond what the sender says it sent: then its word or ours is wrong.
     pub excess: u64,
-    /// Stamps of the first and last own frame, on the clock of the stamps.
+    /// The earliest and the latest stamp of an own frame, on the clock of the stamps; None where no frame had one.
     pub first_ns: Option<u64>,
     pub last_ns: Option<u64>,
 }
@@ -57,7 +57,7 @@ impl Default for Ledger {
 
 impl Ledger {
     /// Enters a frame with every byte right; true when its sequence number is new.
-    pub fn intact(&mut self, sequence: u64, at_ns: u64) -> bool {
+    pub fn intact(&mut self, sequence: u64, at_ns: Option<u64>) -> bool {
         self.stamp(at_ns);
         let next = self.highest.map_or(0, |h| h.saturating_add(1));
         if self.highest.is_none() || sequence >= next {
@@ -79,7 +79,7 @@ impl Ledger {
     }
 
     /// Enters one of ours with wrong bytes. It marks no sequence number, so its frame stays lost.
-    pub fn corrupted(&mut self, at_ns: u64) {
+    pub fn corrupted(&mut self, at_ns: Option<u64>) {
         self.stamp(at_ns);
         self.counts.corrupted += 1;
     }
@@ -105,10 +105,13 @@ impl Ledger {
         }
     }
 
-    fn stamp(&mut self, at_ns: u64) {
+    /// A stream that is spread over queues is entered in the order of its threads, so a later entry may
+    /// carry an earlier stamp.
+    fn stamp(&mut self, at_ns: Option<u64>) {
         self.counts.received += 1;
-        self.first_ns.get_or_insert(at_ns);
-        self.last_ns = Some(at_ns);
+        let Some(at_ns) = at_ns else { return };
+        self.first_ns = Some(self.first_ns.map_or(at_ns, |first| first.min(at_ns)));
+        self.last_ns = self.last_ns.max(Some(at_ns));
     }
 
     fn holds(&self, sequence: u64) -> bool {
@@ -177,13 +180,13 @@ mod tests {
         for (at, event) in (1..).zip(events) {
             match event {
                 Some(sequence) => {
-                    let new = ledger.intact(*sequence, at);
+                    let new = ledger.intact(*sequence, Some(at));
                     let before = naive.counts.intact;
                     naive.intact(*sequence);
                     prop_assert_eq!(new, naive.counts.intact > before);
                 }
                 None => {
-                    ledger.corrupted(at);
+                    ledger.corrupted(Some(at));
                     naive.counts.received += 1;
                     naive.counts.corrupted += 1;
                 }
@@ -223,7 +226,7 @@ mod tests {
     #[test]
     fn an_exact_stream_is_exactly_once_and_one_missing_frame_is_not() {
         let mut ledger = Ledger::default();
-        (0..3 * WINDOW).for_each(|s| assert!(ledger.intact(s, s)));
+        (0..3 * WINDOW).for_each(|s| assert!(ledger.intact(s, Some(s))));
         assert!(ledger.close(Some(3 * WINDOW)).exactly_once());
         let short = ledger.close(Some(3 * WINDOW + 1));
         assert_eq!((short.lost, short.exactly_once()), (1, false));
@@ -233,7 +236,7 @@ mod tests {
     #[test]
     fn p07_more_than_was_sent_is_excess_and_never_a_clamped_zero_loss() {
         let mut ledger = Ledger::default();
-        (0..12).for_each(|s| assert!(ledger.intact(s, 0)));
+        (0..12).for_each(|s| assert!(ledger.intact(s, None)));
         let account = ledger.close(Some(10));
         assert_eq!((account.excess, account.lost, account.exactly_once()), (2, 0, false));
     }
@@ -241,8 +244,8 @@ mod tests {
     #[test]
     fn a_corrupted_frame_leaves_its_sequence_lost() {
         let mut ledger = Ledger::default();
-        assert!(ledger.intact(0, 1));
-        ledger.corrupted(2);
+        assert!(ledger.intact(0, Some(1)));
+        ledger.corrupted(Some(2));
         let account = ledger.close(Some(2));
         assert_eq!((account.lost, account.counts.corrupted, account.exactly_once()), (1, 1, false));
     }
@@ -250,8 +253,8 @@ mod tests {
     #[test]
     fn the_highest_number_of_all_does_not_overflow() {
         let mut ledger = Ledger::default();
-        assert!(ledger.intact(u64::MAX, 1));
-        assert!(!ledger.intact(3, 2), "far behind");
+        assert!(ledger.intact(u64::MAX, None));
+        assert!(!ledger.intact(3, None), "far behind");
         assert_eq!(ledger.counts().too_late, 1);
     }
 }

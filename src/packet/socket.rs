@@ -1,7 +1,7 @@
 //! AF_PACKET sockets: opened, set up and bound to one interface.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 use crate::nic::interface::Interface;
 
@@ -9,6 +9,7 @@ use crate::nic::interface::Interface;
 pub const PACKET_RX_RING: libc::c_int = 5;
 pub const PACKET_STATISTICS: libc::c_int = 6;
 pub const PACKET_VERSION: libc::c_int = 10;
+pub const PACKET_TIMESTAMP: libc::c_int = 17;
 const PACKET_ADD_MEMBERSHIP: libc::c_int = 1;
 const PACKET_QDISC_BYPASS: libc::c_int = 20;
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
@@ -62,9 +63,17 @@ pub fn open_receiver() -> Result<OwnedFd, SocketError> {
 /// # Errors
 /// The kernel refuses.
 pub fn bind_receiver(socket: &OwnedFd, interface: &Interface) -> Result<(), SocketError> {
-    // Absent before Linux 4.20; the ring passes our own outgoing frames over as well.
-    let _ = set(socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1i32);
+    set(socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1i32)
+        .map_err(|e| kernel("pass over frames that leave here (PACKET_IGNORE_OUTGOING, Linux 4.20)", e))?;
     bind(socket, interface, libc::ETH_P_ALL as u16)?;
+    be_promiscuous(socket, interface)
+}
+
+/// Lets the card pass on frames that are addressed to nobody here, as long as the socket is open.
+///
+/// # Errors
+/// The kernel refuses.
+pub fn be_promiscuous(socket: &OwnedFd, interface: &Interface) -> Result<(), SocketError> {
     let member = PacketMembership {
         index: interface.index as libc::c_int,
         kind: PACKET_MR_PROMISC,
@@ -104,13 +113,13 @@ pub fn set<T>(socket: &OwnedFd, level: libc::c_int, name: libc::c_int, value: &T
 }
 
 /// Reads and clears the socket's pending error; true if there was one.
-pub fn take_error(socket: &OwnedFd) -> bool {
+pub fn take_error(socket: &impl AsFd) -> bool {
     let mut error: libc::c_int = 0;
     let mut length = size_of_val(&error) as libc::socklen_t;
     // SAFETY: the descriptor is open, and pointer and length describe `error`.
     let code = unsafe {
         libc::getsockopt(
-            socket.as_raw_fd(),
+            socket.as_fd().as_raw_fd(),
             libc::SOL_SOCKET,
             libc::SO_ERROR,
             (&raw mut error).cast(),

@@ -6,6 +6,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use serde::Deserialize;
 
+use crate::nic::clock_identity::ClockIdentity;
+
 /// Longest line taken; the sender's word for 16 streams fits many times.
 const MOST_LINE_BYTES: usize = 64 * 1024;
 
@@ -13,16 +15,21 @@ const MOST_LINE_BYTES: usize = 64 * 1024;
 #[derive(Debug, PartialEq, Eq)]
 pub enum Heard {
     Nothing,
-    /// The sender has ended and handed so many frames of each stream to its kernel.
-    Sent(BTreeMap<u16, u64>),
+    /// The sender has ended.
+    Sent(Word),
     /// Nothing more will come.
     End,
 }
 
-#[derive(Deserialize)]
+/// What the sender says of its run.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Word {
-    sent: BTreeMap<u16, u64>,
+pub struct Word {
+    /// Frames of each stream that it handed to its kernel.
+    pub sent: BTreeMap<u16, u64>,
+    /// The clock of the send stamps in its frames, where they carry any.
+    #[serde(default)]
+    pub clock: Option<ClockIdentity>,
 }
 
 /// An input that is read when it is readable.
@@ -79,7 +86,7 @@ impl Input {
 
     fn word(&mut self) -> Result<Heard, String> {
         let line = std::mem::take(&mut self.line);
-        serde_json::from_slice::<Word>(&line).map(|word| Heard::Sent(word.sent)).map_err(|e| {
+        serde_json::from_slice(&line).map(Heard::Sent).map_err(|e| {
             let shown = String::from_utf8_lossy(&line[..line.len().min(200)]).trim_end().to_owned();
             format!(
                 r#"expected a line like {{"sent":{{"0":1000}}}} on standard input, found {shown:?} ({e})"#
@@ -101,10 +108,21 @@ mod tests {
         writer.write_all(br#"{"sent":{"0":5,"#).expect("write");
         assert_eq!(input.read(), Ok(Heard::Nothing));
         writer.write_all(b"\"11\":18446744073709551615}}\n").expect("write");
-        assert_eq!(input.read(), Ok(Heard::Sent(BTreeMap::from([(0, 5), (11, u64::MAX)]))));
+        let word = Word { sent: BTreeMap::from([(0, 5), (11, u64::MAX)]), clock: None };
+        assert_eq!(input.read(), Ok(Heard::Sent(word)));
         drop(writer);
         assert_eq!(input.read(), Ok(Heard::End));
         assert_eq!(input.poll_fd(), -1);
+    }
+
+    #[test]
+    fn the_word_may_name_the_clock_of_the_send_stamps() {
+        let (source, mut writer) = std::io::pipe().expect("pipe");
+        let line = br#"{"sent":{"0":1},"clock":{"boot_id":"b","time_namespace":7}}"#;
+        writer.write_all(&[&line[..], b"\n"].concat()).expect("write");
+        let clock = Some(ClockIdentity { boot_id: "b".into(), time_namespace: 7 });
+        let word = Word { sent: BTreeMap::from([(0, 1)]), clock };
+        assert_eq!(Input::new(source.into()).read(), Ok(Heard::Sent(word)));
     }
 
     #[test]

@@ -2,17 +2,23 @@
 
 pub mod duration;
 pub mod input;
+pub mod latency;
 pub mod nic_counters;
 pub mod packet_receive;
 pub mod packet_send;
+pub mod receive_result;
+pub mod receive_view;
 pub mod result;
 pub mod sent;
 pub mod stop;
 pub mod voice;
+pub mod way_in;
 pub mod way_out;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_receive;
 
 use clap::Subcommand;
 

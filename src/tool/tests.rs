@@ -25,14 +25,14 @@ struct Front {
 }
 
 /// A tool in a process of its own, killed when dropped.
-struct Process {
+pub(super) struct Process {
     child: Child,
     lines: std::io::Lines<BufReader<process::ChildStdout>>,
     input: Option<ChildStdin>,
 }
 
 impl Process {
-    fn start(test: &str, arguments: &str) -> Self {
+    pub(super) fn start(test: &str, arguments: &str) -> Self {
         Self::start_by(&[], test, arguments)
     }
 
@@ -52,7 +52,7 @@ impl Process {
     }
 
     /// The next JSON event; the test harness's own lines are passed over.
-    fn event(&mut self) -> Value {
+    pub(super) fn event(&mut self) -> Value {
         for line in &mut self.lines {
             // The harness prints `test NAME ... ` without an end of line before the first event.
             let line = line.expect("text");
@@ -63,16 +63,16 @@ impl Process {
         panic!("the tool ended without a further event: {:?}", self.child.wait());
     }
 
-    fn tell(&mut self, line: &str) {
+    pub(super) fn tell(&mut self, line: &str) {
         writeln!(self.input.as_mut().expect("open"), "{line}").expect("the tool reads");
     }
 
-    fn terminate(&self) {
+    pub(super) fn terminate(&self) {
         // SAFETY: the child has not been waited for, so the number is still its own.
         unsafe { libc::kill(self.child.id() as libc::pid_t, libc::SIGTERM) };
     }
 
-    fn code(&mut self) -> Option<i32> {
+    pub(super) fn code(&mut self) -> Option<i32> {
         self.child.wait().expect("a child").code()
     }
 }
@@ -84,12 +84,17 @@ impl Drop for Process {
     }
 }
 
-/// Runs `body` in a network namespace with a link, or the tool that the environment names.
-fn on_a_link(test: &str, body: impl FnOnce()) {
+/// Ends as the tool that the environment names, if it names one.
+pub(super) fn be_the_tool() {
     if let Ok(arguments) = env::var(ARGUMENTS) {
         let front = Front::try_parse_from(["tool"].into_iter().chain(arguments.split('\n')));
         process::exit(front.unwrap_or_else(|e| panic!("{e}")).tool.run());
     }
+}
+
+/// Runs `body` in a network namespace with a link, or the tool that the environment names.
+pub(super) fn on_a_link(test: &str, body: impl FnOnce()) {
+    be_the_tool();
     inside(test, || {
         make_veth("ft0", "ft1", process::id()).expect("veth");
         for end in ["ft0", "ft1"] {
@@ -102,7 +107,7 @@ fn on_a_link(test: &str, body: impl FnOnce()) {
     });
 }
 
-fn words(result: &Value) -> String {
+pub(super) fn words(result: &Value) -> String {
     let sent: serde_json::Map<_, _> = result["streams"]
         .as_object()
         .expect("streams")
@@ -331,10 +336,8 @@ mod alone {
         on_a_link(test, || {
             let mut rx = Process::start(test, "packet-receive --interface ft1 --settle 200ms");
             rx.event();
-            let mut tx = Process::start(
-                test,
-                "packet-send --interface ft0 --rate 5000 --settle 200ms --duration 400ms",
-            );
+            let mut tx =
+                Process::start(test, "packet-send --interface ft0 --rate 5000 --settle 200ms --duration 1s");
             tx.event();
             let sent = tx.event();
             rx.tell(&words(&sent));
@@ -358,7 +361,7 @@ mod alone {
                         && buckets.iter().any(|b| b["settling"] == false)
                 );
                 let total: u64 = buckets.iter().map(|b| b[count].as_u64().expect("a count")).sum();
-                assert_eq!(total, 3000, "0.6 s at 5000/s");
+                assert_eq!(total, 6000, "1.2 s at 5000/s");
             }
         });
     }
