@@ -66,7 +66,7 @@ fn exchange_until(
     sender: &mut Sender,
     receiver: Receiver,
     plan: &Plan,
-    stop: impl FnMut(Glance<'_>) -> bool + Send,
+    stop: impl FnMut(Glance<'_>) -> bool,
 ) -> (Sent, Received, Vec<Account>) {
     let sent = sender.run(plan, stop).expect("sent");
     let mut last = monotonic_ns();
@@ -190,14 +190,14 @@ mod alone {
             let frames = frames(64, 2);
             let receiver = receiver(&far, &frames);
             let mut sender = sender(&near, &frames);
-            let extent = Extent::Time { settle_ns: 200_000_000, duration_ns: 500_000_000 };
+            let extent = Extent::Time { settle_ns: 200_000_000, duration_ns: 1_000_000_000 };
             let pace = Some(Pace::new(2000.0, 2).expect("a rate"));
             let (sent, received, accounts) = exchange(&mut sender, receiver, &Plan { pace, ..plan(extent) });
             for (stream, account) in sent.streams.iter().zip(&accounts) {
-                assert_eq!((stream.handed, account.exactly_once()), (1400, true), "0.7 s at 2000/s");
+                assert_eq!((stream.handed, account.exactly_once()), (2400, true), "1.2 s at 2000/s");
             }
             let left = sent.windows.left.expect("a window");
-            assert!((left.seconds() - 0.5).abs() < 0.01, "{left:?}");
+            assert!((left.seconds() - 1.0).abs() < 0.02, "{left:?}");
             assert!((left.per_second() - 4000.0).abs() <= 40.0, "within a hundredth: {left:?}");
             for window in &sent.windows.streams {
                 let rate = window.expect("a window").per_second();
@@ -205,7 +205,7 @@ mod alone {
             }
             assert_eq!(sent.bound_by, BoundBy::Pace);
             assert!(sent.spans.iter().any(|s| s.settling) && sent.spans.iter().any(|s| !s.settling));
-            assert_eq!(sent.spans.iter().map(|s| s.left).sum::<u64>(), 2800);
+            assert_eq!(sent.spans.iter().map(|s| s.left).sum::<u64>(), 4800);
             for stream in received.streams {
                 let rate = stream.intact.window(200_000_000).expect("whole buckets");
                 assert!((rate.per_second() - 2000.0).abs() < 500.0, "{rate:?}");

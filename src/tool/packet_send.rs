@@ -7,11 +7,12 @@ use clap::Args;
 use serde_json::json;
 
 use super::duration::parse_ns;
-use super::sent::{SendResult, SendShape};
+use super::sent::{SendResult, Setting};
 use super::stop::Stop;
 use super::voice::{Fault, Voice};
 use super::way_out::WayOutArgs;
 use crate::model::frame_size::Sizes;
+use crate::nic::clock_identity::ClockIdentity;
 use crate::nic::interface::Interface;
 use crate::nic::link::{LinkError, wait_until_running};
 use crate::packet::batch::MOST_BATCH;
@@ -115,15 +116,15 @@ fn send(args: &PacketSendArgs, voice: Voice) -> Result<(), Fault> {
         }
         stop.asked()
     });
-    let shape = SendShape {
+    let setting = Setting {
         path: args.way_out.path,
-        frame_sizes: sizes.to_string(),
-        mean_frame_bytes: sizes.mean_bytes(),
+        sizes,
         queues: out.queues,
-        cpus: Some(args.cpus.clone()).filter(|cpus| !cpus.is_empty()),
+        cpus: args.cpus.clone(),
         xdp: out.xdp,
+        clock: if args.latency { Some(ClockIdentity::read().map_err(Fault::failed)?) } else { None },
     };
-    let result = SendResult::new(shape, &sent.map_err(fault)?, plan.pace.is_some());
+    let result = SendResult::new(setting, &sent.map_err(fault)?, plan.pace.is_some());
     voice.say(&result, || result.plain());
     Ok(())
 }

@@ -336,10 +336,8 @@ mod alone {
         on_a_link(test, || {
             let mut rx = Process::start(test, "packet-receive --interface ft1 --settle 200ms");
             rx.event();
-            let mut tx = Process::start(
-                test,
-                "packet-send --interface ft0 --rate 5000 --settle 200ms --duration 400ms",
-            );
+            let mut tx =
+                Process::start(test, "packet-send --interface ft0 --rate 5000 --settle 200ms --duration 1s");
             tx.event();
             let sent = tx.event();
             rx.tell(&words(&sent));
@@ -363,7 +361,7 @@ mod alone {
                         && buckets.iter().any(|b| b["settling"] == false)
                 );
                 let total: u64 = buckets.iter().map(|b| b[count].as_u64().expect("a count")).sum();
-                assert_eq!(total, 3000, "0.6 s at 5000/s");
+                assert_eq!(total, 6000, "1.2 s at 5000/s");
             }
         });
     }
