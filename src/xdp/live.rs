@@ -83,10 +83,6 @@ impl XdpLive {
             );
             return Err(XdpError::Unsuited { interface: name(), wanted });
         }
-        if takes_frames_of_programs(interface.index).is_ok_and(|takes| takes == Some(false)) {
-            let driver = driver_name(&interface.name);
-            return Err(XdpError::NoFramesOfPrograms { interface: name(), driver });
-        }
         let mut value = vec![0; COUNTER];
         for (bytes, salt) in &rows {
             value.extend((*bytes as u64).to_ne_bytes());
@@ -112,6 +108,10 @@ impl XdpLive {
             LoadError::Driver(e) => failed(what, e),
         })?;
         map_set(map.as_fd(), 0, &value).map_err(|e| failed("fill the map of a frame source", e))?;
+        if takes_frames_of_programs(interface.index).is_ok_and(|takes| takes == Some(false)) {
+            let driver = driver_name(&interface.name);
+            return Err(XdpError::NoFramesOfPrograms { interface: name(), driver });
+        }
         Ok(Self { program, map, frame, value, stream, next: 0, waiting: 0 })
     }
 
