@@ -171,8 +171,9 @@ impl Servant<'_> {
                 });
                 None
             }
-            Ask::MakeLink { near, far, peer_pid } => done(self.in_the_box().and_then(|()| {
-                crate::nic::link::make_veth(&near, &far, peer_pid).map_err(|e| e.to_string())
+            Ask::MakeLink { near, far, peer_pid, queues } => done(self.in_the_box().and_then(|()| {
+                crate::nic::link::make_veth_with_queues(&near, &far, peer_pid, queues)
+                    .map_err(|e| e.to_string())
             })),
             Ask::PortUp { interface } => done(self.in_the_box().and_then(|()| {
                 crate::nic::link::bring_up("lo").map_err(|e| e.to_string())?;

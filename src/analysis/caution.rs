@@ -1,5 +1,7 @@
 //! What could be wrong with a record's numbers, in sentences.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::findings::Findings;
@@ -25,6 +27,7 @@ pub fn list(pairing: &Pairing, findings: &Findings) -> Vec<String> {
     }
     completion(findings, &mut found);
     left_out(findings, &mut found);
+    links(evidence, &mut found);
     sessions(pairing, evidence, &mut found);
     hosts(evidence, &mut found);
     family(findings, &mut found);
@@ -76,6 +79,31 @@ fn left_out(findings: &Findings, found: &mut Vec<String>) {
             ));
         }
     }
+}
+
+fn links(evidence: &Evidence, found: &mut Vec<String>) {
+    for (session, note) in evidence.links.iter().filter(|(_, note)| !note.clean) {
+        found.push(format!(
+            "The link {} was refused in session {}: it did not deliver all of the untouched control {}. {}",
+            note.link,
+            session + 1,
+            note.cell,
+            note.faults.first().map_or("", String::as_str)
+        ));
+    }
+}
+
+/// What single runs give ground for, each kind once with its count and the first that was seen.
+pub fn of_runs(evidence: &Evidence) -> Vec<String> {
+    let mut kinds: BTreeMap<&String, (usize, &String)> = BTreeMap::new();
+    for (what, seen) in evidence.runs.iter().flat_map(|row| &row.note.cautions) {
+        kinds.entry(what).or_insert((0, seen)).0 += 1;
+    }
+    let all = evidence.runs.len();
+    let line = |(what, (count, seen)): (&String, (usize, &String))| {
+        format!("In {count} of {all} runs: {what} (first: {seen}).")
+    };
+    kinds.into_iter().map(line).collect()
 }
 
 fn sessions(pairing: &Pairing, evidence: &Evidence, found: &mut Vec<String>) {

@@ -28,6 +28,8 @@ pub struct Campaign {
     /// Host fact to the text that it must have on every host.
     pub hold: IndexMap<String, String>,
     pub workload: Workload,
+    /// The untouched control must lose nothing on a link, both ways, before anything on it counts.
+    pub baseline: bool,
     pub accept: Vec<Accept>,
     pub exclude: Vec<Exclusion>,
     pub blocks: Blocks,

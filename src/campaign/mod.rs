@@ -8,6 +8,7 @@ mod draft;
 mod exclusions;
 mod fields;
 mod naming;
+mod packets;
 mod parse;
 mod responses;
 mod sense;

@@ -9,7 +9,7 @@ use crate::model::facts::KNOWN;
 use crate::model::level::Level;
 use crate::yaml::{self, Complaint, Entry, Fields, Source, Span, has_errors, unknown};
 
-pub(super) const KEYS: [&str; 20] = [
+pub(super) const KEYS: [&str; 21] = [
     "campaign",
     "question",
     "hypothesis",
@@ -21,6 +21,7 @@ pub(super) const KEYS: [&str; 20] = [
     "anchors",
     "hold",
     "workload",
+    "baseline",
     "verify",
     "accept",
     "exclude",
@@ -31,6 +32,7 @@ pub(super) const KEYS: [&str; 20] = [
     "max_cells",
     "expect",
 ];
+pub(super) const BASELINE_KEYS: [&str; 1] = ["delivery"];
 pub(super) const BLOCKS_KEYS: [&str; 3] = ["count", "order", "seed"];
 pub(super) const EXPECT_KEYS: [&str; 4] = ["refused", "rejected", "timed_out", "failed"];
 pub(super) const ORDERS: [(&str, Order); 3] =
@@ -70,6 +72,7 @@ pub fn parse(source: &Source) -> Parsed {
         arms: Vec::new(),
         arms_whole: false,
         preset: None,
+        packets: None,
         blanks: Vec::new(),
         blanks_whole: false,
         exclude: Vec::new(),
@@ -109,6 +112,7 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
     });
     draft.blanks_whole = workload.is_some();
     let accept = file.get("accept").map_or(Some(Vec::new()), |entry| accept(entry, draft));
+    let baseline = file.get("baseline").map_or(Some(false), |entry| baseline(entry, draft));
     exclusions::read(file.get("exclude"), draft);
     let blocks = file.get("blocks").map_or(Some(BLOCKS), |entry| blocks(entry, draft));
     let timeout_ms = file.get("timeout").map_or(Some(TIMEOUT_MS), |entry| {
@@ -136,6 +140,7 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
         arms: std::mem::take(&mut draft.arms),
         hold: hold?,
         workload: workload?,
+        baseline: baseline?,
         accept: accept?,
         exclude: exclude(draft),
         blocks: blocks?,
@@ -207,6 +212,19 @@ fn hold(entry: &Entry, draft: &mut Draft<'_>) -> Option<IndexMap<String, String>
     Some(hold)
 }
 
+/// `{delivery: all}`, which is the only thing that a link can be asked for.
+fn baseline(entry: &Entry, draft: &mut Draft<'_>) -> Option<bool> {
+    draft.note("baseline", &entry.key);
+    let what = "`baseline`";
+    let fields = Fields::open(&entry.value, entry.key.span, what, &BASELINE_KEYS, &mut draft.out)?;
+    if draft.preset == Some(Preset::Command) {
+        let message = "`baseline` is about links, which a `command` workload has none of";
+        draft.out.push(Complaint::error(entry.key.span, message).help("take it out"));
+    }
+    let delivery = fields.need("delivery", what, &mut draft.out)?;
+    delivery.value.choice("`delivery`", &[("all", true)], &mut draft.out)
+}
+
 fn accept(entry: &Entry, draft: &mut Draft<'_>) -> Option<Vec<Accept>> {
     draft.note("accept", &entry.key);
     let mut rules = Vec::new();
@@ -215,6 +233,12 @@ fn accept(entry: &Entry, draft: &mut Draft<'_>) -> Option<Vec<Accept>> {
         if rule == Some(Accept::ZeroLoss) && draft.preset == Some(Preset::Command) {
             let message = "`zero_loss` needs a `packets` workload, and this is none";
             draft.out.push(Complaint::error(item.span, message).help("take it out"));
+        }
+        if rule == Some(Accept::ZeroLoss) && draft.packets.is_some_and(|packets| packets.searched) {
+            let message = "a search goes beyond the load without loss, so `zero_loss` would reject every run";
+            draft
+                .out
+                .push(Complaint::error(item.span, message).help("take it out: the search itself holds it"));
         }
         rules.extend(rule.filter(|rule| !rules.contains(rule)));
     }

@@ -15,7 +15,7 @@ use crate::design::plan::Plan;
 use crate::evidence::event::{ArmNote, Event, Opening, Session as SessionNote, SessionKind};
 use crate::evidence::fold::Evidence;
 use crate::model::arm::ArmKind;
-use crate::model::workload::Workload;
+use crate::model::workload::{Stamps, Workload};
 use crate::record::{Folder, Writer};
 
 pub struct Session {
@@ -123,6 +123,10 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
                 Accept::ZeroLoss => "zero_loss".into(),
             })
             .collect(),
+        stamps: match &campaign.workload {
+            Workload::Packets(packets) => packets.stamps.map_or("", Stamps::name).into(),
+            Workload::Command(_) => String::new(),
+        },
         blocks: campaign.blocks.count,
         order: match campaign.blocks.order {
             Order::Forward => "forward".into(),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 
+use super::baseline;
 use super::decide::{Candidate, decide, note};
 use super::lab::Lab;
 use super::run::{ProofFault, measure, prove};
@@ -147,10 +148,23 @@ impl Trial<'_> {
         let mut known = Known::default();
         let earlier: HashMap<&CellId, &Proof> =
             self.before.proofs.iter().filter(|p| p.accepted).map(|p| (&p.cell, &p.proof)).collect();
+        let faulty = match self.plan.campaign.baseline {
+            false => BTreeMap::new(),
+            true => match self.check_links(candidates)? {
+                Ok(faulty) => faulty,
+                Err(ended) => return Ok(Some(ended)),
+            },
+        };
         self.watch.proving(candidates.len() as u64);
         for Candidate { cell, work } in candidates {
             if self.watch.stop() != Stop::No {
                 return Ok(Some(Ended::Stopped));
+            }
+            if let Work::Packets(work) = work
+                && let Some(difference) = faulty.get(&baseline::link(work))
+            {
+                self.turn_down(*cell, "link", difference.clone(), standing)?;
+                continue;
             }
             let id = self.plan.id(*cell);
             let control = self.plan.control_of(*cell);
@@ -160,7 +174,7 @@ impl Trial<'_> {
             };
             if *cell != control && control_proof.is_none() {
                 let reason = format!("its control {} could not be proven", self.plan.id(control));
-                self.turn_down(*cell, Difference { reason, evidence: vec![] }, standing)?;
+                self.turn_down(*cell, "proof", Difference { reason, evidence: vec![] }, standing)?;
                 continue;
             }
             let watch = &*self.watch;
@@ -168,8 +182,9 @@ impl Trial<'_> {
             let verdict = match proven.fault {
                 Some(ProofFault::Lost(why)) => return Ok(Some(Ended::Lost(why))),
                 Some(ProofFault::Interrupted) => return Ok(Some(Ended::Stopped)),
-                Some(ProofFault::Refuse(difference)) => Err(difference),
-                None => accept_proof(&id, proven.proof.clone(), control_proof, &mut known),
+                Some(ProofFault::Refuse(stage, difference)) => Err((stage, difference)),
+                None => accept_proof(&id, proven.proof.clone(), control_proof, &mut known)
+                    .map_err(|difference| ("proof", difference)),
             };
             if let (Ok(_), Some(earlier)) = (&verdict, earlier.get(&id))
                 && let Err(difference) = unchanged(earlier, &proven.proof)
@@ -189,7 +204,7 @@ impl Trial<'_> {
                     (self.note)(Event::Cell(note(self.plan, *cell, Fate::Live, None)))?;
                     standing.insert(*cell, Standing::Proven(verified));
                 }
-                Err(difference) => self.turn_down(*cell, difference, standing)?,
+                Err((stage, difference)) => self.turn_down(*cell, stage, difference, standing)?,
             }
         }
         Ok(None)
@@ -200,6 +215,7 @@ impl Trial<'_> {
     fn turn_down(
         &mut self,
         cell: u64,
+        stage: &'static str,
         difference: Difference,
         standing: &mut HashMap<u64, Standing>,
     ) -> io::Result<()> {
@@ -210,7 +226,7 @@ impl Trial<'_> {
             standing.insert(cell, Standing::Lapsed(reason));
             return Ok(());
         }
-        let why = Some(("proof", difference.reason, difference.evidence));
+        let why = Some((stage, difference.reason, difference.evidence));
         (self.note)(Event::Cell(note(self.plan, cell, Fate::Refused, why)))
     }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 
-use super::event::{BlockNote, CellNote, Event, HostNote, Opening, ProofNote, RunNote, Session, SessionKind};
+use super::event::{
+    BlockNote, CellNote, Event, HostNote, LinkNote, Opening, ProofNote, RunNote, Session, SessionKind,
+};
 use crate::model::cell::{CellId, RunKey};
 use crate::model::outcome::{Fate, RunOutcome};
 
@@ -16,6 +18,8 @@ pub struct Evidence {
     pub sessions: Vec<(String, Session)>,
     /// Host notes in the order they came, with the index of their session.
     pub hosts: Vec<(usize, HostNote)>,
+    /// Baselines of links in the order they were taken, with the index of their session.
+    pub links: Vec<(usize, LinkNote)>,
     /// Last note of each cell, in the order cells were first decided.
     pub cells: IndexMap<CellId, CellNote>,
     pub proofs: Vec<ProofNote>,
@@ -64,6 +68,7 @@ impl Evidence {
                 self.sessions.push((at.to_owned(), s));
             }
             Event::Host(note) => self.hosts.push((session, note)),
+            Event::Link(note) => self.links.push((session, note)),
             Event::Cell(note) => {
                 self.cells.insert(note.cell.clone(), note);
             }

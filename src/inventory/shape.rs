@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 
-use crate::yaml::shape::{Duration, Level, Text, without_null};
+use crate::yaml::shape::{Duration, Level, Text, Whole, without_null};
 
 /// The JSON schema (draft-07, which editors read) of hosts files.
 pub fn schema() -> serde_json::Value {
@@ -80,4 +80,6 @@ pub(super) struct Port {
     interface: Text,
     /// Facts that this port must show, such as `driver: ice`.
     expect: Option<BTreeMap<String, Level>>,
+    /// Queues each way of a port in the embedded lab, 1 to 64. Default: 1.
+    queues: Option<Whole>,
 }

@@ -9,7 +9,7 @@ use crate::model::facts::Facts;
 use crate::model::job::{JobReport, JobSpec};
 
 /// Raised when either side could misread the other.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// One line towards the agent. Every ask but `Beat` is answered by a reply with the same id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,6 +39,8 @@ pub enum Ask {
         near: String,
         far: String,
         peer_pid: u32,
+        /// Queues each way, at both ends.
+        queues: u32,
     },
     /// Embedded lab only: bring an interface up and turn off what sends frames by itself.
     PortUp {

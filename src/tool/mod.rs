@@ -35,7 +35,8 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// Runs the tool to its end and returns the exit code: 0 done, 1 a fault, 2 bad arguments.
+    /// Runs the tool to its end and returns the exit code: 0 done, 1 a fault, 2 bad
+    /// arguments, 3 refused by the host.
     #[must_use]
     pub fn run(&self) -> i32 {
         match self {
