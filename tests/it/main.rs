@@ -23,3 +23,4 @@ mod scene;
 mod seams;
 mod skip;
 mod spine;
+mod spine_hold;
