@@ -6,7 +6,7 @@
 //! |---|---|---|---|
 //! | `model` | P | the words of the glossary as types | – |
 //! | `yaml` | P | the one door to YAML: options, limits, located values, complaints with carets | – |
-//! | `rule` | P | the one door to CEL: rules over levels and facts | model |
+//! | `rule` | P | the one door to CEL: rules over levels and facts, and plain conditions | model |
 //! | `campaign` | P | YAML → Campaign: file shape, resolve, all complaints, JSON schema | model, yaml, rule |
 //! | `inventory` | P | YAML → Hosts | model, yaml, rule |
 //! | `design` | P | Campaign → Plan: grid, exclusions, order, audit | model, yaml, rule, campaign |

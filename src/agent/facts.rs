@@ -113,6 +113,9 @@ fn processor(put: &mut impl FnMut(&str, Option<Value>)) {
     put("governor", same_everywhere("scaling_governor").map(Value::from));
     put("freq_min_khz", same_everywhere("scaling_min_freq").and_then(|t| first_number(&t)));
     put("freq_max_khz", same_everywhere("scaling_max_freq").and_then(|t| first_number(&t)));
+    let words = |path: String| text(path).map(|t| t.split_whitespace().collect::<Vec<_>>().into());
+    put("governor_can", words(format!("{cpu}/cpufreq/policy0/scaling_available_governors")));
+    put("power_mode_can", words("/sys/firmware/acpi/platform_profile_choices".into()));
     put("freq_hardware_max_khz", same_everywhere("cpuinfo_max_freq").and_then(|t| first_number(&t)));
     put("core_types", core_types());
     let no_turbo = text(format!("{cpu}/intel_pstate/no_turbo")).map(|t| t == "0");
@@ -223,6 +226,9 @@ mod tests {
         assert_eq!(facts["programs"]["sh"]["sha256"].as_str().map(str::len), Some(64));
         assert_eq!(facts["ports"]["a"]["interface"], "lo");
         assert_eq!(facts["ports"]["a"]["mtu"], 65536);
+        let of_ports = facts["ports"]["a"].as_object().unwrap().keys();
+        let told = of_ports.filter(|name| !crate::model::facts::is_known(name));
+        assert_eq!(told.collect::<Vec<_>>(), Vec::<&String>::new(), "hosts files may require every fact");
     }
 
     #[test]

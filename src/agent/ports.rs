@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::facts::text;
 use crate::model::setting::Scope;
-use crate::nic::card::request::{GCHANNELS, GDRVINFO, GRINGPARAM};
+use crate::nic::card::request::{GCHANNELS, GDRVINFO, GFECPARAM, GRINGPARAM};
 use crate::nic::card::{self, Card};
 use crate::setting::{self, Roots};
 
@@ -45,6 +45,7 @@ pub fn facts(interface: &str) -> Value {
         let told = card.get(request, 9).ok()?;
         words.iter().map(|at| told[*at]).find(|most| *most > 0).map(Value::from)
     };
+    put("fec_active", fec_active(&card).map(Value::from));
     put("queues_max", most(GCHANNELS, &[4, 1]));
     put("rings_max", most(GRINGPARAM, &[1]));
     put("rx_filter_can", Some(setting::possible_rx_filters(interface).into()));
@@ -52,6 +53,13 @@ pub fn facts(interface: &str) -> Value {
         put(name, setting_text(name, Some(interface)).map(|text| number_or_text(&text)));
     }
     port.into()
+}
+
+/// The correction that the link agreed on, as `ethtool --show-fec` names it.
+fn fec_active(card: &Card) -> Option<&'static str> {
+    let bits = card.get(GFECPARAM, 4).ok()?[1];
+    let modes = [(4, "off"), (8, "rs"), (16, "baser"), (32, "llrs")];
+    modes.into_iter().find(|(bit, _)| bits & bit != 0).map(|(_, name)| name)
 }
 
 /// What of a port may move while a campaign runs.

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::model::facts::Facts;
+use crate::model::facts::{Facts, KNOWN};
 use crate::model::hosts::{Host, PortRef};
 use crate::model::setting;
 use crate::model::workload::Work;
-use crate::rule::{Rule, Scope};
+use crate::rule::{Condition, Rule, Scope};
 
 /// A requirement of a host with what was found.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -30,8 +30,13 @@ pub fn check_host(host: &Host, hold: &IndexMap<String, String>, facts: &Facts) -
     for (name, value) in facts {
         scope.value(name, value);
     }
-    let mut checked: Vec<Checked> =
-        host.requirements.iter().map(|(name, text)| check_rule(name, text, &scope, facts)).collect();
+    let mut checked: Vec<Checked> = vec![];
+    for (name, text) in &host.requirements {
+        match Condition::parse(text) {
+            Some(condition) => checked.extend(check_condition(name, text, &condition, host, facts)),
+            None => checked.push(check_rule(name, text, &scope, facts)),
+        }
+    }
     for (port, declared) in &host.ports {
         let seen = facts.get("ports").and_then(|p| p.get(port));
         let there = seen.and_then(|s| s.get("present")).and_then(Value::as_bool) == Some(true);
@@ -96,6 +101,40 @@ fn interfaces(facts: &Facts) -> String {
     let names = facts.get("interfaces").and_then(Value::as_array).into_iter().flatten();
     let names: Vec<&str> = names.filter_map(Value::as_str).collect();
     format!("no such interface; the host has {}", names.join(", "))
+}
+
+/// A condition on a fact of the host, or on one of ports, which then every port must meet.
+fn check_condition(
+    name: &str,
+    text: &str,
+    condition: &Condition,
+    host: &Host,
+    facts: &Facts,
+) -> Vec<Checked> {
+    if KNOWN.contains(&condition.fact.as_str()) {
+        return vec![one_condition(name.to_owned(), text, condition, None, &|name| facts.get(name))];
+    }
+    let check = |port: &String| {
+        let seen = facts.get("ports").and_then(|ports| ports.get(port));
+        let name = format!("{name} (port {port})");
+        one_condition(name, text, condition, Some(port), &|name| seen?.get(name))
+    };
+    host.ports.keys().map(check).collect()
+}
+
+fn one_condition<'a>(
+    name: String,
+    text: &str,
+    condition: &Condition,
+    port: Option<&String>,
+    fact: &dyn Fn(&str) -> Option<&'a Value>,
+) -> Checked {
+    let (met, found) = match condition.eval(fact) {
+        Ok(true) => (true, String::new()),
+        Ok(false) => (false, condition.found(fact)),
+        Err(why) => (false, why),
+    };
+    Checked { name, rule: text.into(), met, found, port: port.cloned() }
 }
 
 fn check_rule(name: &str, text: &str, scope: &Scope, facts: &Facts) -> Checked {
