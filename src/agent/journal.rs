@@ -46,6 +46,8 @@ pub struct Journal {
     path: PathBuf,
     boot_id: String,
     pub originals: Vec<Original>,
+    /// A line cannot be read: the file stays as it is, for people to look at.
+    damaged: bool,
 }
 
 /// What an earlier agent left.
@@ -65,7 +67,7 @@ impl Journal {
     /// The folder cannot be read or written.
     pub fn open(state: &Path, boot_id: &str) -> io::Result<(Journal, Left)> {
         let path = state.join(NAME);
-        let mut journal = Journal { path, boot_id: boot_id.to_owned(), originals: vec![] };
+        let mut journal = Journal { path, boot_id: boot_id.to_owned(), originals: vec![], damaged: false };
         let mut left = Left::default();
         let text = match fs::read(&journal.path) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -84,7 +86,7 @@ impl Journal {
         for (number, line) in lines.iter().enumerate() {
             match serde_json::from_str(line) {
                 Ok(original) => journal.originals.push(original),
-                Err(e) => left.damage.push(format!("line {} of {shown} cannot be read ({e})", number + 2)),
+                Err(e) => left.damage.push(format!("line {} of {shown} cannot be read ({e}); remove the file once the host is as it should be", number + 2)),
             }
         }
         match head {
@@ -97,6 +99,7 @@ impl Journal {
             Some(head) if head.version == VERSION => {}
             _ => left.damage.push(format!("the first line of {shown} is none that this agent knows")),
         }
+        journal.damaged = !left.damage.is_empty();
         Ok((journal, left))
     }
 
@@ -135,6 +138,10 @@ impl Journal {
     /// # Errors
     /// The disk is full, or cannot be written.
     pub fn leave(&mut self, originals: Vec<Original>) -> io::Result<()> {
+        if self.damaged {
+            self.originals = originals;
+            return Ok(());
+        }
         if originals.is_empty() {
             return self.clear();
         }
@@ -220,6 +227,9 @@ mod tests {
         let (found, left) = Journal::open(state.path(), "boot").unwrap();
         assert_eq!(found.originals, [original("rings")]);
         assert!(left.damage[0].starts_with("line 3 of "), "{left:?}");
+        let (mut found, _) = Journal::open(state.path(), "boot").unwrap();
+        found.leave(vec![]).unwrap();
+        assert!(path.exists(), "nobody knows what else it said");
     }
 
     #[test]

@@ -86,6 +86,9 @@ impl Keeper {
     /// Puts everything back in reverse order. What could not be stays in the journal.
     pub fn put_back(&mut self) -> PutBack {
         let mut done = PutBack::default();
+        if self.journal.originals.is_empty() {
+            return done;
+        }
         let mut stuck = vec![];
         let originals = self.journal.originals.clone();
         let running = running(originals.iter().filter_map(|o| o.interface.as_deref()));

@@ -28,7 +28,7 @@ impl Bench {
     fn new() -> Option<Bench> {
         let bench = Bench { lab: Lab::no_hosts()? };
         bench.sh(
-            "mount -t sysfs sysfs /sys && ip link add ft0 numrxqueues 4 numtxqueues 4 type veth peer name ft1 \
+            "ip link add ft0 numrxqueues 4 numtxqueues 4 type veth peer name ft1 \
              && ip link set ft0 mtu 1450 && ip link set ft0 up && ip link set ft1 up \
              && echo 2 >/sys/class/net/ft0/queues/rx-3/rps_cpus && echo 1 >/sys/class/net/ft0/queues/tx-3/xps_cpus \
              && echo 5000 >/sys/class/net/ft0/gro_flush_timeout && ethtool -K ft0 tx-tcp6-segmentation off",
@@ -231,7 +231,7 @@ pilot: true
 control: {set: {size: 1400}}
 treatments: [{name: other, change: {size: 1300}}]
 hold: {mtu: '${size}', ipv6: off}
-workload: {command: {on: here, shell: 'cat /sys/class/net/ft0/mtu /proc/sys/net/ipv6/conf/ft0/disable_ipv6 >>/tmp/seen; echo same'}}
+workload: {command: {on: here, shell: 'cat /sys/class/net/ft0/mtu /proc/sys/net/ipv6/conf/ft0/disable_ipv6 >>FOLDER/seen; echo same'}}
 blocks: {count: 2, order: forward}
 timeout: 20s
 ";
@@ -243,14 +243,15 @@ fn a_campaign_holds_what_it_says_and_a_treatment_may_change_it() {
     let place = |name: &str, text: &str| {
         std::fs::write(bench.lab.folder().join(name), text).expect("the lab's folder")
     };
-    place("c.yaml", CAMPAIGN);
+    let campaign = CAMPAIGN.replace("FOLDER", &bench.lab.folder().to_string_lossy());
+    place("c.yaml", &campaign);
     place("hosts.yaml", HOSTS);
     let run = |args: &[&str]| finish(bench.lab.fieldtrial().args(args), LIMIT);
     let before = bench.look();
     let output = run(&["run", "c.yaml", "--reports", "reports"]);
     assert_eq!(code(&output), 0, "{}", told(&output));
     assert_eq!(bench.look(), before);
-    let seen = bench.sh("cat /tmp/seen");
+    let seen = bench.sh("cat seen");
     assert_eq!(seen, "1400\n1\n1300\n1\n".repeat(3), "two proofs and two blocks");
     let record = only_record(&bench.lab.folder().join("reports"));
     let journal = std::fs::read_to_string(record.join("journal.jsonl")).expect("a journal");
@@ -259,7 +260,7 @@ fn a_campaign_holds_what_it_says_and_a_treatment_may_change_it() {
     assert!(page.contains("mtu of ft0: 1450 → 1400") && page.contains("mtu of ft0: 1300 → 1450"), "{page}");
 
     // What this host does not have refuses the cells by name, and leaves nothing changed.
-    place("c.yaml", &CAMPAIGN.replace("ipv6: off", "rings: 512"));
+    place("c.yaml", &campaign.replace("ipv6: off", "rings: 512"));
     let output = run(&["run", "c.yaml", "--reports", "refused"]);
     assert_eq!(code(&output), 8, "{}", told(&output));
     let rows = csv_rows(&only_record(&bench.lab.folder().join("refused")).join("rejected.csv"));
@@ -287,7 +288,8 @@ fn a_host_that_cannot_be_put_back_is_refused_until_it_can() {
         "c.yaml",
         &CAMPAIGN
             .replace("hold: {mtu: '${size}', ipv6: off}\n", "")
-            .replace("'cat", "'echo ${size} >/dev/null; cat"),
+            .replace("'cat", "'echo ${size} >/dev/null; cat")
+            .replace(" >>FOLDER/seen", ""),
     );
     place("hosts.yaml", HOSTS);
     let run = |args: &[&str]| finish(bench.lab.fieldtrial().args(args), LIMIT);
