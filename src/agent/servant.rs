@@ -230,7 +230,7 @@ impl Servant<'_> {
     /// The last thing of a session: waits for a change that is under way, then puts all back.
     fn put_back(&mut self) {
         // Whoever overtook the lease has read the journal and has put back what is in it.
-        if !self.lease.as_ref().is_some_and(|lease| lease.still_ours().is_ok()) {
+        if self.lease.as_ref().is_none_or(|lease| lease.still_ours().is_err()) {
             return;
         }
         if let Some(keeper) = &self.keeper {

@@ -1,7 +1,7 @@
 //! The channels of a port: how many receive and transmit queues it has.
 
 use super::State;
-use super::numbers::{Numbers, all, count, number};
+use super::numbers::{Numbers, Parts, all, count, number};
 use crate::nic::card::request::{GCHANNELS, SCHANNELS};
 
 // Words of `struct ethtool_channels`.
@@ -25,7 +25,7 @@ pub(super) fn setting(interface: &str) -> Numbers {
     }
 }
 
-fn value(value: &str, words: &[u32]) -> Result<Vec<(&'static str, u32)>, String> {
+fn value(value: &str, words: &[u32]) -> Result<Parts, String> {
     if words[MAX_COMBINED] > 0 {
         let combined = count(value, words[MAX_COMBINED])?;
         return Ok(vec![("combined", combined), ("rx", 0), ("tx", 0)]);

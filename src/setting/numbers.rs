@@ -3,6 +3,9 @@
 use super::{Setting, SettingError, State, refusal};
 use crate::nic::card::Card;
 
+/// Parts with the numbers that a value asks for.
+pub(super) type Parts = Vec<(&'static str, u32)>;
+
 /// Fields of a structure that together are one setting.
 pub(super) struct Numbers {
     pub name: &'static str,
@@ -15,7 +18,7 @@ pub(super) struct Numbers {
     pub fields: &'static [(&'static str, usize)],
     pub has: fn(&[u32], usize) -> bool,
     /// The fields of a value; an error is a sentence.
-    pub value: fn(&str, &[u32]) -> Result<Vec<(&'static str, u32)>, String>,
+    pub value: fn(&str, &[u32]) -> Result<Parts, String>,
     pub shown: fn(&State) -> String,
     pub disturbs: &'static [&'static str],
 }

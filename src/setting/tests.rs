@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Roots, Setting, SettingError, change, find, names};
 use crate::model::setting::{Scope, Tried, known};
-use crate::nic::link::make_veth;
+use crate::nic::link::{bring_up, make_veth};
 use crate::nic::namespace::inside;
 
 /// A folder with the kernel's files of a machine that has everything.
@@ -208,6 +208,12 @@ fn four_queues() {
     let words = "link add ft0 numrxqueues 4 numtxqueues 4 type veth peer name ft1";
     let made = std::process::Command::new("ip").args(words.split(' ')).status().expect("ip of iproute2");
     assert!(made.success(), "{words}");
+    for end in ["ft0", "ft1"] {
+        bring_up(end).expect("up");
+    }
+    // Only with GRO has a cable the polling that can run in threads.
+    change(find("gro", Some("ft0"), &Roots::default()).unwrap().as_ref(), "on", nothing_to_keep)
+        .expect("gro");
 }
 
 #[test]

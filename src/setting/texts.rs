@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::{Setting, SettingError, State, refusal, shared};
 
+/// The text of a part for a value, by the number of the part.
+pub(super) type Meaning = dyn Fn(&str, usize) -> Result<String, SettingError>;
+
 /// Files of the kernel that together are one setting.
 pub(super) struct Texts {
     pub name: &'static str,
@@ -14,7 +17,7 @@ pub(super) struct Texts {
     /// Why there may be none, a sentence.
     pub absent: &'static str,
     /// The text of one part for a value; by the number of the part where parts differ.
-    pub value: Box<dyn Fn(&str, usize) -> Result<String, SettingError>>,
+    pub value: Box<Meaning>,
     /// From a file's text to the part's, which is the same for the same meaning.
     pub from_file: fn(&str) -> String,
     pub to_file: fn(&str) -> String,
