@@ -20,7 +20,7 @@ pub struct Traced {
 const PTRACE_GET_SYSCALL_INFO: libc::c_uint = 0x420e;
 const ENTRY: u8 = 1;
 // linux/sockios.h and linux/ethtool.h: requests that set something.
-const SETTING: [u64; 2] = [libc::SIOCSIFMTU as u64, libc::SIOCSIFFLAGS as u64];
+const SETTING: [u64; 2] = [libc::SIOCSIFMTU, libc::SIOCSIFFLAGS];
 const ETHTOOL_SETTING: [u32; 2] = [0x3b, 0x3d];
 
 /// Runs an agent through `first` requests at once and `last` after the last of their answers, and kills
@@ -123,7 +123,7 @@ fn begins_a_change(tid: libc::pid_t) -> bool {
         libc::SYS_ioctl => {
             let request = args[1] & 0xffff_ffff;
             SETTING.contains(&request)
-                || request == libc::SIOCETHTOOL as u64
+                || request == libc::SIOCETHTOOL
                     && ethtool(tid, args[2]).is_some_and(|c| ETHTOOL_SETTING.contains(&c))
         }
         libc::SYS_unlink
