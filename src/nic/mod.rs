@@ -1,6 +1,7 @@
 //! The doorway to the kernel's network interfaces: links, drivers, counters and clocks.
 
 pub mod accumulator;
+pub mod card;
 pub mod clock;
 pub mod clock_identity;
 pub mod counters;
