@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use super::blank::fill;
 use crate::model::frame_size::Sizes;
 use crate::model::hosts::PortRef;
+use crate::model::setting;
 use crate::model::workload::{
     CommandDeclared, CommandWork, Invocation, Load, LoadDeclared, PacketWork, PacketsDeclared,
     ResolvedProgram, RxPath, SearchPlan, TxPath, Work, Workload,
@@ -58,6 +59,8 @@ pub(super) enum Field {
     Words,
     /// Any text.
     Text,
+    /// The value of a setting of hosts or ports, by the setting's name.
+    Held(&'static str),
 }
 
 impl Field {
@@ -88,6 +91,7 @@ impl Field {
             Field::Host if is_name(text) => Ok(()),
             Field::Host => Err("the name of a host in the hosts file".to_owned()),
             Field::Words if text.trim().is_empty() => Err("text that is not empty".to_owned()),
+            Field::Held(name) => setting::known(name).map_or(Ok(()), |known| known.check(text)),
             Field::Words | Field::Text => Ok(()),
         }
     }
@@ -212,6 +216,11 @@ fn command(declared: &CommandDeclared, lookup: Lookup<'_, '_>) -> Result<Command
             .collect::<Result<_, _>>()?,
         compare: declared.compare,
     })
+}
+
+/// A template with every name replaced by its level's text. Fails with a sentence.
+pub fn filled<'a>(template: &str, lookup: &dyn Fn(&str) -> Option<&'a str>) -> Result<String, String> {
+    fill(template, lookup)
 }
 
 fn field<T>(

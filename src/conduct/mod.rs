@@ -12,6 +12,7 @@ pub mod lab;
 mod packets;
 mod pass;
 mod paste;
+mod prepare;
 mod requirement;
 mod run;
 mod search;
@@ -20,6 +21,7 @@ mod trial;
 mod watch;
 
 pub use cautions::SETTLE_MS;
+pub use prepare::Preparation;
 pub use trial::{Asked, Ended, Trial};
 pub use watch::{Stop, Watch};
 

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use indexmap::IndexMap;
 
 use super::parse::Places;
+use crate::model::facts;
 use crate::model::hosts::{Become, Host, Port, Transport};
-use crate::rule::Rule;
-use crate::yaml::{Complaint, Entry, Fields, Loc, Node, Source};
+use crate::rule::{Condition, Rule};
+use crate::yaml::{Complaint, Entry, Fields, Loc, Node, Source, unknown};
 
 pub(super) const HOST_KEYS: [&str; 7] = ["transport", "ssh", "user", "config", "become", "ports", "require"];
 pub(super) const PORT_KEYS: [&str; 3] = ["interface", "expect", "queues"];
@@ -208,11 +209,20 @@ pub(super) fn requirements(
     let mut rules = IndexMap::new();
     for Entry { key, value } in node.entries("`require`", out).unwrap_or(&[]) {
         let Some(text) = value.words(&format!("`require.{}`", key.value), out) else { continue };
+        if let Some(condition) = Condition::parse(text.value) {
+            if facts::is_known(&condition.fact) {
+                rules.insert(key.value.clone(), text.value.to_owned());
+            } else {
+                let message = format!("no host or port tells a fact `{}`", condition.fact);
+                out.push(unknown(value.span, message, &condition.fact, facts::names()));
+            }
+            continue;
+        }
         match Rule::parse(text.value) {
             Ok(_) => drop(rules.insert(key.value.clone(), text.value.to_owned())),
             Err(error) => {
                 let span = value.inside(error.offset, &source.text);
-                let help = "write a condition over facts like `cpu_count >= 2`";
+                let help = "write a condition over facts like `cpu_count >= 2`, `ntuple on` or `rx_filter can be all`";
                 out.push(Complaint::error(span, error.to_string()).help(help));
             }
         }

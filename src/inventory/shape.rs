@@ -27,7 +27,9 @@ pub(super) struct HostsFile {
     links: Option<Vec<[Text; 2]>>,
     /// Silence after which a host ends the work it was given, 1s to 10m. Default: 10s.
     lease: Option<Duration>,
-    /// Requirements of every host: a name, and a rule over the facts of the host.
+    /// Requirements of every host: a name, and a condition on a fact of the host or of its ports
+    /// (`governor == performance`, `kernel >= 6.8`, `ntuple on`, `rx_filter can be all`), or a rule in CEL
+    /// over the facts of the host.
     require: Option<BTreeMap<String, Text>>,
 }
 

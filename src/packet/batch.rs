@@ -42,7 +42,8 @@ impl Batch {
     #[must_use]
     pub fn new(socket: OwnedFd, frames: Arc<Frames>, most: u32) -> Self {
         let most = most.clamp(1, MOST_BATCH) as usize;
-        let room = frames.most_bytes().min(WHOLE_BYTES);
+        // No more than needed: copies that lie close together stay in the cache.
+        let room = frames.shapes(0).map(|(bytes, _)| copied(&frames, bytes)).max().unwrap_or(WHOLE_BYTES);
         let mut copies = vec![0; room * most];
         let pattern = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         let mut vectors: Vec<[libc::iovec; 2]> = copies
@@ -76,7 +77,7 @@ impl Egress for Batch {
         let places = self.copies.chunks_exact_mut(self.room).zip(&mut self.vectors).zip(&mut self.messages);
         let head = frames.head_bytes();
         for (sequence, ((copy, vectors), message)) in (first..).zip(places.take(count)) {
-            let copied = copied(frames, sequence);
+            let copied = copied(frames, frames.bytes(sequence));
             frames.write_head(stream, sequence, copy);
             let (near, far) = frames.pattern(stream, sequence).split_at(copied - head);
             copy[head..copied].copy_from_slice(near);
@@ -113,9 +114,8 @@ impl Egress for Batch {
     }
 }
 
-/// Bytes of a frame that are copied, from its start.
-fn copied(frames: &Frames, sequence: u64) -> usize {
-    let bytes = frames.bytes(sequence);
+/// How many of a frame's bytes are copied, from its start.
+fn copied(frames: &Frames, bytes: usize) -> usize {
     if bytes <= WHOLE_BYTES { bytes } else { frames.head_bytes() }
 }
 

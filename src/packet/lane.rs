@@ -109,6 +109,8 @@ pub struct Lane<'a> {
     /// Most frames filled in at once.
     pub batch: usize,
     pub stop: &'a AtomicBool,
+    /// When the watcher wants to look next.
+    pub look_ns: &'a AtomicU64,
 }
 
 /// What a thread keeps in mind while it sends.
@@ -144,6 +146,10 @@ impl Lane<'_> {
         loop {
             let ending =
                 self.stop.load(Ordering::Relaxed) || self.streams.iter().any(|s| s.schedule.over(now_ns));
+            if now_ns >= self.look_ns.load(Ordering::Relaxed) {
+                // The watcher may wait for this very CPU, which a realtime thread leaves to nobody unasked.
+                thread::yield_now();
+            }
             let waiting = self.way.waiting();
             match if ending { Next::Done } else { self.next(&mut memory, now_ns) } {
                 Next::Frames(due) if waiting < self.batch => self.fill(&mut memory, due),
@@ -290,7 +296,8 @@ mod tests {
                 Stream::new(schedule, &counts[usize::from(stream)], true)
             })
             .collect();
-        Lane { way, frames: &frames, streams, batch: 7, stop: &AtomicBool::new(stop) }.send()
+        let (stop, look_ns) = (&AtomicBool::new(stop), &AtomicU64::new(0));
+        Lane { way, frames: &frames, streams, batch: 7, stop, look_ns }.send()
     }
 
     fn script(refusal: i32) -> Script {

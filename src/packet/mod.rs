@@ -23,7 +23,6 @@ pub mod schedule;
 pub mod sender;
 pub mod socket;
 pub mod tally;
-pub mod tx_ring;
 pub mod watch;
 pub mod window;
 

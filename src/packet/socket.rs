@@ -10,7 +10,6 @@ pub const PACKET_RX_RING: libc::c_int = 5;
 pub const PACKET_STATISTICS: libc::c_int = 6;
 pub const PACKET_VERSION: libc::c_int = 10;
 pub const PACKET_TIMESTAMP: libc::c_int = 17;
-pub const PACKET_TX_RING: libc::c_int = 13;
 const PACKET_ADD_MEMBERSHIP: libc::c_int = 1;
 const PACKET_QDISC_BYPASS: libc::c_int = 20;
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;

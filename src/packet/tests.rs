@@ -40,13 +40,13 @@ fn frames(size: u32, streams: u16) -> Frames {
 }
 
 fn plan(extent: Extent) -> Plan {
-    Plan { batch: 64, pace: None, extent, digest: true, cpus: vec![] }
+    Plan { batch: 64, pace: None, extent, digest: true }
 }
 
 fn sender(interface: &Interface, frames: &Frames) -> Sender {
     let frames = Arc::new(frames.clone());
     let ways = open_each(interface, &frames).expect("sockets");
-    Sender::new(interface, frames, ways).expect("counters")
+    Sender::new(interface, frames, ways, vec![]).expect("counters")
 }
 
 /// A receiver with a ring of 64 MiB.
@@ -66,7 +66,7 @@ fn exchange_until(
     sender: &mut Sender,
     receiver: Receiver,
     plan: &Plan,
-    stop: impl FnMut(Glance<'_>) -> bool + Send,
+    stop: impl FnMut(Glance<'_>) -> bool,
 ) -> (Sent, Received, Vec<Account>) {
     let sent = sender.run(plan, stop).expect("sent");
     let mut last = monotonic_ns();
@@ -91,15 +91,15 @@ fn every_frame_arrives_exactly_once_with_the_same_digest_at_both_ends() {
             let frames = Frames::new(&sizes, streams, SEED).expect("in range").stamped(round % 2 == 1);
             let receiver = receiver(&far, &frames);
             let mut sender = sender(&near, &frames);
-            let plan = Plan { batch, ..plan(Extent::Frames(5000)) };
+            let plan = Plan { batch, ..plan(Extent::Frames(2000)) };
             let (sent, received, accounts) = exchange(&mut sender, receiver, &plan);
             let digests = received.seen.digests.expect("asked for");
             for (stream, sent) in sent.streams.iter().enumerate() {
                 let (account, digest) = (accounts[stream], digests[stream]);
                 assert!(account.exactly_once(), "{size} B, stream {stream}: {account:?}");
-                assert_eq!((sent.handed, sent.digest), (5000, Some(digest)), "{size} B, stream {stream}");
+                assert_eq!((sent.handed, sent.digest), (2000, Some(digest)), "{size} B, stream {stream}");
             }
-            assert_eq!(sent.left_total, 5000 * u64::from(streams), "by the interface's own counter");
+            assert_eq!(sent.left_total, 2000 * u64::from(streams), "by the interface's own counter");
             assert_eq!((received.seen.foreign.total(), sent.cut_short), (0, false));
             assert_eq!(received.progress.drops, 0);
         }
@@ -149,14 +149,16 @@ fn frames_larger_than_the_interface_takes_are_refused_with_both_numbers() {
 fn threads_bound_to_cpus_send_and_cpus_that_are_not_there_are_refused() {
     inside("packet::tests::threads_bound_to_cpus_send_and_cpus_that_are_not_there_are_refused", || {
         let (near, _) = link();
-        let mut sender = sender(&near, &frames(64, 2));
-        let there = allowed()[0];
-        let bound = Plan { cpus: vec![there, there], ..plan(Extent::Frames(1000)) };
-        let sent = sender.run(&bound, |_| false).expect("sent");
+        let (frames, there) = (Arc::new(frames(64, 2)), allowed()[0]);
+        let open = |cpus| {
+            let ways = open_each(&near, &frames).expect("sockets");
+            Sender::new(&near, Arc::clone(&frames), ways, cpus)
+        };
+        let mut sender = open(vec![there, there]).expect("a CPU for both");
+        let sent = sender.run(&plan(Extent::Frames(1000)), |_| false).expect("sent");
         assert_eq!(sent.streams.iter().map(|s| s.handed).collect::<Vec<_>>(), [1000, 1000]);
         assert_eq!((sent.cut_short, sent.left_total), (false, 2000));
-        let nowhere = Plan { cpus: vec![there, 1023], ..bound };
-        let text = sender.run(&nowhere, |_| false).expect_err("no such CPU").to_string();
+        let text = open(vec![there, 1023]).err().expect("no such CPU").to_string();
         assert!(text.contains("CPU 1023"), "{text}");
     });
 }
@@ -190,14 +192,14 @@ mod alone {
             let frames = frames(64, 2);
             let receiver = receiver(&far, &frames);
             let mut sender = sender(&near, &frames);
-            let extent = Extent::Time { settle_ns: 200_000_000, duration_ns: 500_000_000 };
+            let extent = Extent::Time { settle_ns: 200_000_000, duration_ns: 1_000_000_000 };
             let pace = Some(Pace::new(2000.0, 2).expect("a rate"));
             let (sent, received, accounts) = exchange(&mut sender, receiver, &Plan { pace, ..plan(extent) });
             for (stream, account) in sent.streams.iter().zip(&accounts) {
-                assert_eq!((stream.handed, account.exactly_once()), (1400, true), "0.7 s at 2000/s");
+                assert_eq!((stream.handed, account.exactly_once()), (2400, true), "1.2 s at 2000/s");
             }
             let left = sent.windows.left.expect("a window");
-            assert!((left.seconds() - 0.5).abs() < 0.01, "{left:?}");
+            assert!((left.seconds() - 1.0).abs() < 0.02, "{left:?}");
             assert!((left.per_second() - 4000.0).abs() <= 40.0, "within a hundredth: {left:?}");
             for window in &sent.windows.streams {
                 let rate = window.expect("a window").per_second();
@@ -205,7 +207,7 @@ mod alone {
             }
             assert_eq!(sent.bound_by, BoundBy::Pace);
             assert!(sent.spans.iter().any(|s| s.settling) && sent.spans.iter().any(|s| !s.settling));
-            assert_eq!(sent.spans.iter().map(|s| s.left).sum::<u64>(), 2800);
+            assert_eq!(sent.spans.iter().map(|s| s.left).sum::<u64>(), 4800);
             for stream in received.streams {
                 let rate = stream.intact.window(200_000_000).expect("whole buckets");
                 assert!((rate.per_second() - 2000.0).abs() < 500.0, "{rate:?}");

@@ -6,6 +6,8 @@ use serde::Serialize;
 
 use super::result::Rate;
 use super::way_out::{Path, XdpShape};
+use crate::model::frame_size::Sizes;
+use crate::nic::clock_identity::ClockIdentity;
 use crate::packet::bound::BoundBy;
 use crate::packet::sender::Sent;
 use crate::packet::watch::Span;
@@ -15,8 +17,18 @@ use crate::packet::window::Window;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SendResult {
     pub event: &'static str,
-    #[serde(flatten)]
-    pub shape: SendShape,
+    pub path: Path,
+    /// As declared; taken in turn by sequence number.
+    pub frame_sizes: String,
+    /// Mean bytes of a frame with FCS over a whole turn.
+    pub mean_frame_bytes: f64,
+    /// The queue of each stream; None where the kernel chooses by the sending CPU.
+    pub queues: Option<Vec<u32>>,
+    /// The CPU of each sending thread; None where none was asked for.
+    pub cpus: Option<Vec<usize>>,
+    pub xdp: Option<XdpShape>,
+    /// Whose time the frames carry; None where they carry none.
+    pub clock: Option<ClockIdentity>,
     pub streams: BTreeMap<u16, HandedStream>,
     /// By the interface's counter, over the window after settling; None where it was not reached.
     pub left: Option<Rate>,
@@ -34,21 +46,6 @@ pub struct SendResult {
     pub bound_by: BoundBy,
     /// Stopped early, or too late for its pace: not all that was planned was handed over.
     pub cut_short: bool,
-}
-
-/// How it was sent, as far as the result tells.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SendShape {
-    pub path: Path,
-    /// As declared; taken in turn by sequence number.
-    pub frame_sizes: String,
-    /// Mean bytes of a frame with FCS over a whole turn.
-    pub mean_frame_bytes: f64,
-    /// The queue of each stream; None where the kernel chooses by the sending CPU.
-    pub queues: Option<Vec<u32>>,
-    /// The CPU of each sending thread; None where none was asked for.
-    pub cpus: Option<Vec<usize>>,
-    pub xdp: Option<XdpShape>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -79,9 +76,21 @@ pub struct Retries {
     pub enobufs: u64,
 }
 
+/// How it was sent, as far as the result tells.
+#[derive(Debug, Clone)]
+pub struct Setting {
+    pub path: Path,
+    pub sizes: Sizes,
+    pub queues: Option<Vec<u32>>,
+    /// Empty where none was asked for.
+    pub cpus: Vec<usize>,
+    pub xdp: Option<XdpShape>,
+    pub clock: Option<ClockIdentity>,
+}
+
 impl SendResult {
     #[must_use]
-    pub fn new(shape: SendShape, sent: &Sent, paced: bool) -> Self {
+    pub fn new(setting: Setting, sent: &Sent, paced: bool) -> Self {
         let seconds = |ns: u64| ns as f64 / 1e9;
         let streams = sent.streams.iter().zip(&sent.windows.streams).map(|(stream, window)| {
             let handed = HandedStream {
@@ -96,7 +105,13 @@ impl SendResult {
         let per_stream = |window: Window| window.per_second() / sent.streams.len().max(1) as f64;
         Self {
             event: "result",
-            shape,
+            path: setting.path,
+            frame_sizes: setting.sizes.to_string(),
+            mean_frame_bytes: setting.sizes.mean_bytes(),
+            queues: setting.queues,
+            cpus: Some(setting.cpus).filter(|cpus| !cpus.is_empty()),
+            xdp: setting.xdp,
+            clock: setting.clock,
             streams: streams.collect(),
             left: sent.windows.left.map(Rate::from),
             handed: sent.windows.handed.map(Rate::from),
@@ -120,7 +135,7 @@ impl SendResult {
             self.left_total, self.tx_dropped
         )];
         if let Some(left) = self.left {
-            let mbits = left.per_second * self.shape.mean_frame_bytes * 8.0 / 1e6;
+            let mbits = left.per_second * self.mean_frame_bytes * 8.0 / 1e6;
             lines.push(format!(
                 "rate in the window    {:.0} frames/s, {mbits:.0} Mbit/s of frames, over {:.3} s",
                 left.per_second, left.seconds

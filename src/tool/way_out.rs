@@ -12,7 +12,6 @@ use crate::packet::batch;
 use crate::packet::egress::Egress;
 use crate::packet::frame::Frames;
 use crate::packet::socket::SocketError;
-use crate::packet::tx_ring;
 use crate::xdp::error::XdpError;
 use crate::xdp::live::XdpLive;
 use crate::xdp::options::{Copying, XdpOptions};
@@ -25,8 +24,6 @@ use crate::xdp::sender::XdpSender;
 pub enum Path {
     /// sendmmsg on a packet socket for each stream, past the queueing discipline
     AfPacket,
-    /// A TPACKET_V2 transmit ring for each stream
-    AfPacketRing,
     /// An AF_XDP socket for each queue
     AfXdp,
     /// An XDP program in the kernel that makes the same frames, for each stream
@@ -73,8 +70,13 @@ impl WayOutArgs {
     /// The host or its interface cannot do it.
     pub fn open(&self, interface: &Interface, frames: &Arc<Frames>) -> Result<WaysOut, Fault> {
         match self.path {
-            Path::AfPacket => socket_ways(batch::open_each(interface, frames)),
-            Path::AfPacketRing => socket_ways(tx_ring::open_each(interface, frames)),
+            Path::AfPacket => {
+                let ways = batch::open_each(interface, frames).map_err(|e| match e {
+                    SocketError::Forbidden => Fault::refused(e),
+                    SocketError::Kernel { .. } => Fault::failed(e),
+                })?;
+                Ok(WaysOut { ways, queues: None, xdp: None })
+            }
             Path::AfXdp => self.open_xdp(interface, frames.streams()),
             Path::XdpLive => {
                 let open = |stream| -> Result<Box<dyn Egress>, XdpError> {
@@ -103,12 +105,4 @@ impl WayOutArgs {
         let queues = (0..u32::from(streams)).map(|stream| self.queue + stream % usable).collect();
         Ok(WaysOut { ways, queues: Some(queues), xdp })
     }
-}
-
-fn socket_ways(ways: Result<Vec<Box<dyn Egress>>, SocketError>) -> Result<WaysOut, Fault> {
-    let ways = ways.map_err(|e| match e {
-        SocketError::Forbidden => Fault::refused(e),
-        SocketError::Kernel { .. } => Fault::failed(e),
-    })?;
-    Ok(WaysOut { ways, queues: None, xdp: None })
 }
