@@ -7,7 +7,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::identity::Digests;
-use super::{management, ports, resolve};
+use super::{ports, resolve};
+use crate::nic::management;
 use crate::model::facts::Facts;
 use crate::nic::interface::Interface;
 

@@ -10,7 +10,6 @@ pub mod init;
 pub mod jobs;
 pub mod launch;
 pub mod lease;
-pub mod management;
 pub mod namespace;
 pub mod ports;
 pub mod resolve;

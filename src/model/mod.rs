@@ -4,6 +4,7 @@ pub mod arm;
 pub mod cell;
 pub mod digest;
 pub mod facts;
+pub mod flow_rule;
 pub mod hosts;
 pub mod job;
 pub mod level;

@@ -3,8 +3,12 @@
 pub mod accumulator;
 pub mod clock;
 pub mod counters;
+pub mod ethtool;
+pub mod flow_bytes;
 pub mod interface;
 pub mod link;
+pub mod management;
 #[cfg(test)]
 pub mod namespace;
 pub mod route;
+pub mod rxnfc;

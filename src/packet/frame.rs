@@ -1,15 +1,12 @@
 //! Frames whose every byte follows from seed, stream, sequence and size.
 
+pub use crate::model::flow_rule::{ETHERTYPE_BASE, MOST_STREAMS};
+
 /// Bytes of the frame check sequence: counted in a frame size (RFC 2544), made by the hardware.
 pub const FCS_BYTES: u32 = 4;
 /// Frame sizes with FCS.
 pub const SMALLEST_FRAME: u32 = 64;
 pub const LARGEST_FRAME: u32 = 1518;
-/// IEEE's first "local experimental" ethertype, for stream 0; stream n has n more, because flow
-/// steering tells raw streams apart by nothing else.
-pub const ETHERTYPE_BASE: u16 = 0x88b5;
-/// Ends before 0x88cc (LLDP), which switches and drivers treat by themselves.
-pub const MOST_STREAMS: u16 = 16;
 /// Locally administered; the receiver listens promiscuously, so no port needs this address.
 pub const RECEIVER_MAC: [u8; 6] = [0x02, 0x66, 0x74, 0x00, 0x00, 0x0b];
 pub const SENDER_MAC: [u8; 6] = [0x02, 0x66, 0x74, 0x00, 0x00, 0x0a];
