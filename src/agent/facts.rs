@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::identity::Digests;
 use super::{ports, resolve};
-use crate::nic::management;
 use crate::model::facts::Facts;
 use crate::nic::interface::Interface;
+use crate::nic::management;
 
 /// Reads all facts; hashes the programs asked for, which may take a while.
 pub fn gather(

@@ -2,7 +2,7 @@
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-use super::rxnfc::{self, COOKIE_DROP, FLOW_EXT, PartialMask, Rxnfc, VALUE};
+use super::rxnfc::{self, COOKIE_DROP, COOKIE_WAKE, FLOW_EXT, PartialMask, Rxnfc, VALUE};
 use crate::model::flow_rule::{FieldValue, FlowAction, FlowKind, FlowRule};
 
 /// The byte of an IPv4 user flow that says so (ETH_RX_NFC_IP4), with its place in the values.
@@ -123,6 +123,7 @@ pub fn text(bytes: &Rxnfc) -> String {
         || {
             let action = match bytes.cookie() {
                 COOKIE_DROP => "drop".to_owned(),
+                COOKIE_WAKE => "wake the host".to_owned(),
                 cookie if cookie >> 32 == 0 => format!("queue {cookie}"),
                 cookie => format!("queue {} vf {}", cookie as u32, (cookie >> 32) - 1),
             };

@@ -51,6 +51,8 @@ const COUNT: usize = 184;
 const DATA: usize = 8;
 /// `ring_cookie` of a rule that drops (RX_CLS_FLOW_DISC).
 pub const COOKIE_DROP: u64 = u64::MAX;
+/// Of a rule that wakes a sleeping host (RX_CLS_FLOW_WAKE).
+pub const COOKIE_WAKE: u64 = u64::MAX - 1;
 
 const _: () = assert!(size_of::<usize>() == 8, "the structure is known for 64-bit targets only");
 

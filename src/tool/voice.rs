@@ -10,13 +10,21 @@ use serde_json::json;
 pub enum Fault {
     /// Arguments, input or an interface that is not there: exit code 2.
     BadInput(String),
+    /// This host or its interface cannot do what was asked: exit code 3. A campaign refuses the cell.
+    Refused(String),
     /// Anything else: exit code 1.
     Failed(String),
+    /// A change stays half done, since it could not be taken back: exit code 6.
+    NotPutBack(String),
 }
 
 impl Fault {
     pub fn bad_input(why: impl std::fmt::Display) -> Self {
         Self::BadInput(why.to_string())
+    }
+
+    pub fn refused(why: impl std::fmt::Display) -> Self {
+        Self::Refused(why.to_string())
     }
 
     pub fn failed(why: impl std::fmt::Display) -> Self {
@@ -57,13 +65,15 @@ impl Voice {
     /// Prints the fault, if that is what came out, and returns the exit code.
     #[must_use]
     pub fn end(&self, outcome: Result<(), Fault>) -> i32 {
-        let (why, code) = match outcome {
+        let (why, code, refused) = match outcome {
             Ok(()) => return 0,
-            Err(Fault::BadInput(why)) => (why, 2),
-            Err(Fault::Failed(why)) => (why, 1),
+            Err(Fault::BadInput(why)) => (why, 2, false),
+            Err(Fault::Refused(why)) => (why, 3, true),
+            Err(Fault::Failed(why)) => (why, 1, false),
+            Err(Fault::NotPutBack(why)) => (why, 6, false),
         };
         if self.json {
-            self.say(&json!({"event": "fault", "why": why}), String::new);
+            self.say(&json!({"event": "fault", "why": why, "refused": refused}), String::new);
         } else {
             let _ = writeln!(io::stderr(), "error: {why}");
         }
