@@ -19,7 +19,8 @@
 //! | `record` | W | the archive: writer, reader, layout | model, evidence |
 //! | `analysis` | P | evidence → Findings: summary and effects | model, evidence |
 //! | `report` | P | Findings → pages and tables | model, analysis, evidence |
-//! | `agent` | H | the servant on a host: serve, facts, lease, children | model, protocol, nic |
+//! | `agent` | H | the servant on a host: serve, facts, journal, lease, children | model, protocol, setting, nic |
+//! | `setting` | H | one file per host setting: read, apply, put back | model, nic |
 //! | `nic` | H | the doorway to the kernel: links and counters | model |
 //! | `packet` | H | frames, ledger, AF_PACKET senders and receivers | model, nic |
 //! | `tool` | H | built-in tools as programs | model, packet, nic |
@@ -42,6 +43,7 @@ pub mod record;
 pub mod remote;
 pub mod report;
 pub mod rule;
+pub mod setting;
 pub mod tool;
 pub mod verify;
 pub mod yaml;

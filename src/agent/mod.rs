@@ -8,6 +8,8 @@ pub mod facts;
 pub mod identity;
 pub mod init;
 pub mod jobs;
+pub mod journal;
+pub mod keeper;
 pub mod launch;
 pub mod lease;
 pub mod namespace;

@@ -25,7 +25,7 @@ pub struct Campaign {
     pub variables: IndexMap<String, Vec<Level>>,
     /// The control first, then treatments, combinations (`a+b`) and anchors; names are unique.
     pub arms: Vec<Arm>,
-    /// Host fact to the text that it must have on every host.
+    /// Setting or host fact to the template of its text, on every host that a cell uses.
     pub hold: IndexMap<String, String>,
     pub workload: Workload,
     pub accept: Vec<Accept>,

@@ -4,9 +4,11 @@ use indexmap::IndexMap;
 
 use super::declared::{Accept, Blocks, Campaign, Exclusion, Expected, Order, Places};
 use super::draft::{Draft, Excluded, Preset};
+use super::work::Field;
 use super::{arms, exclusions, fields, naming, responses, sense, workload};
 use crate::model::facts::KNOWN;
 use crate::model::level::Level;
+use crate::model::setting;
 use crate::yaml::{self, Complaint, Entry, Fields, Source, Span, has_errors, unknown};
 
 pub(super) const KEYS: [&str; 20] = [
@@ -192,17 +194,23 @@ fn variables(entry: &Entry, draft: &mut Draft<'_>) {
     }
 }
 
-fn hold(entry: &Entry, draft: &mut Draft<'_>) -> Option<IndexMap<String, String>> {
+/// Settings are brought about and facts only looked at, so a name has to be one of the two.
+fn hold<'a>(entry: &'a Entry, draft: &mut Draft<'a>) -> Option<IndexMap<String, String>> {
     draft.note("hold", &entry.key);
     let mut hold = IndexMap::new();
     for Entry { key, value } in entry.value.entries("`hold`", &mut draft.out)? {
-        draft.note(format!("hold.{}", key.value), key);
-        if !KNOWN.contains(&key.value.as_str()) {
-            let message = format!("no host tells a fact `{}`, so nothing could be held to it", key.value);
-            draft.out.push(unknown(key.span, message, &key.value, KNOWN));
+        let what = format!("hold.{}", key.value);
+        draft.note(what.as_str(), key);
+        let setting = setting::known(&key.value);
+        if setting.is_none() && !KNOWN.contains(&key.value.as_str()) {
+            let message =
+                format!("`{}` is no setting, and no host tells such a fact, so it cannot be held", key.value);
+            let names = setting::KNOWN.iter().map(|known| known.name).chain(KNOWN);
+            draft.out.push(unknown(key.span, message, &key.value, names));
         }
-        let text = value.words(&format!("`hold.{}`", key.value), &mut draft.out);
-        hold.insert(key.value.clone(), text.map_or_else(String::new, |text| text.value.to_owned()));
+        let field = setting.map_or(Field::Words, |known| Field::Held(known.name));
+        let text = workload::blank(value, &what, field, draft);
+        hold.insert(key.value.clone(), text.unwrap_or_default());
     }
     Some(hold)
 }

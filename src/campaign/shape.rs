@@ -41,7 +41,9 @@ pub(super) struct CampaignFile {
     combine: Option<Combine>,
     /// Older controls, kept so that a cliff under the control shows.
     anchors: Option<Vec<Anchor>>,
-    /// Facts that must have this value on every host, such as `governor: performance`.
+    /// What stays the same on the hosts of every cell, such as `governor: performance` or `queues: 7`. A
+    /// setting is brought to this value, proven by reading back, and put back at the end; another fact
+    /// is only compared. `${name}` stands for the level of a variable or setting.
     hold: Option<BTreeMap<String, Level>>,
     /// The work of every cell. `${name}` stands for the level of a variable or setting.
     workload: Workload,

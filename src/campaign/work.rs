@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::blank::fill;
 use crate::model::hosts::PortRef;
+use crate::model::setting;
 use crate::model::workload::{
     CommandDeclared, CommandWork, Invocation, PacketWork, PacketsDeclared, ResolvedProgram, Work, Workload,
 };
@@ -36,6 +37,8 @@ pub(super) enum Field {
     Words,
     /// Any text.
     Text,
+    /// The value of a setting of hosts or ports, by the setting's name.
+    Held(&'static str),
 }
 
 impl Field {
@@ -58,6 +61,7 @@ impl Field {
             Field::Host if is_name(text) => Ok(()),
             Field::Host => Err("the name of a host in the hosts file".to_owned()),
             Field::Words if text.trim().is_empty() => Err("text that is not empty".to_owned()),
+            Field::Held(name) => setting::known(name).map_or(Ok(()), |known| known.check(text)),
             Field::Words | Field::Text => Ok(()),
         }
     }
@@ -147,6 +151,11 @@ fn command(declared: &CommandDeclared, lookup: Lookup<'_, '_>) -> Result<Command
             .collect::<Result<_, _>>()?,
         compare: declared.compare,
     })
+}
+
+/// A template with every name replaced by its level's text. Fails with a sentence.
+pub fn filled<'a>(template: &str, lookup: &dyn Fn(&str) -> Option<&'a str>) -> Result<String, String> {
+    fill(template, lookup)
 }
 
 fn field<T>(

@@ -215,7 +215,7 @@ fn list<'a>(entry: &'a Entry, key: &str, draft: &mut Draft<'a>) -> Option<Vec<St
 }
 
 /// Reads one template and notes it for the checks.
-fn blank<'a>(node: &'a Node, what: &str, field: Field, draft: &mut Draft<'a>) -> Option<String> {
+pub(super) fn blank<'a>(node: &'a Node, what: &str, field: Field, draft: &mut Draft<'a>) -> Option<String> {
     let Kind::Scalar { text, .. } = &node.kind else {
         node.expected(&format!("`{what}`"), "text or a number", &mut draft.out);
         return None;

@@ -9,7 +9,7 @@ use super::lab::Opened;
 use super::load::{Loaded, digest};
 use super::progress::Progress;
 use crate::campaign::{Accept, Order};
-use crate::conduct::{Asked, Ended, Trial};
+use crate::conduct::{Asked, Ended, Preparation, Trial};
 use crate::design::estimate::estimate;
 use crate::design::plan::Plan;
 use crate::evidence::event::{ArmNote, Event, Opening, Session as SessionNote, SessionKind};
@@ -50,6 +50,9 @@ impl Session {
         for host in std::mem::take(&mut self.lab.notes) {
             note(Event::Host(host)).map_err(unwritable)?;
         }
+        for found in std::mem::take(&mut self.lab.found) {
+            note(Event::PutBack(found)).map_err(unwritable)?;
+        }
         let mut progress = Progress::new();
         let facts: BTreeMap<_, _> = self.lab.facts.clone();
         let trial = Trial {
@@ -59,6 +62,7 @@ impl Session {
             watch: &mut progress,
             note: &mut note,
             before,
+            preparation: Preparation::default(),
         };
         let ended = trial.conduct(asked);
         progress.finish();

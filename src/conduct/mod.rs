@@ -7,11 +7,13 @@ pub mod lab;
 mod packets;
 mod pass;
 mod paste;
+mod prepare;
 mod requirement;
 mod run;
 mod trial;
 mod watch;
 
+pub use prepare::Preparation;
 pub use trial::{Asked, Ended, Trial};
 pub use watch::{Stop, Watch};
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::campaign::Campaign;
 use crate::model::facts::Facts;
 use crate::model::hosts::{Host, PortRef};
+use crate::model::setting;
 use crate::model::workload::Work;
 use crate::rule::{Rule, Scope};
 
@@ -24,7 +25,7 @@ pub struct Checked {
 }
 
 /// Every requirement of a host, held facts included, against its facts.
-pub fn check_host(host: &Host, campaign: Option<&Campaign>, facts: &Facts) -> Vec<Checked> {
+pub fn check_host(host: &Host, hold: &IndexMap<String, String>, facts: &Facts) -> Vec<Checked> {
     let mut scope = Scope::default();
     for (name, value) in facts {
         scope.value(name, value);
@@ -46,7 +47,18 @@ pub fn check_host(host: &Host, campaign: Option<&Campaign>, facts: &Facts) -> Ve
             checked.push(Checked { port: Some(port.clone()), ..check });
         }
     }
-    for (fact, wanted) in campaign.iter().flat_map(|c| &c.hold) {
+    if let Some(stuck) = facts.get("not_put_back").and_then(Value::as_array) {
+        let found: Vec<&str> = stuck.iter().filter_map(Value::as_str).collect();
+        checked.push(Checked {
+            name: "put back".into(),
+            rule: "every setting is as it was before an earlier session".into(),
+            met: false,
+            found: found.join("; "),
+            port: None,
+        });
+    }
+    // A setting is brought to its value later, and proven then.
+    for (fact, wanted) in hold.iter().filter(|(name, _)| setting::known(name).is_none()) {
         checked.push(check_equal("hold", fact, wanted, facts.get(fact)));
     }
     checked
@@ -56,7 +68,7 @@ pub fn check_host(host: &Host, campaign: Option<&Campaign>, facts: &Facts) -> Ve
 pub fn missed(
     work: &Work,
     hosts: &[&Host],
-    campaign: &Campaign,
+    hold: &IndexMap<String, String>,
     facts: &BTreeMap<String, Facts>,
 ) -> Vec<String> {
     let needed: Vec<&PortRef> = match work {
@@ -69,7 +81,7 @@ pub fn missed(
             missed.push(format!("{}: its facts were never seen", host.name));
             continue;
         };
-        for check in check_host(host, Some(campaign), facts).into_iter().filter(|c| !c.met) {
+        for check in check_host(host, hold, facts).into_iter().filter(|c| !c.met) {
             let is_needed = |port: &String| needed.iter().any(|n| n.host == host.name && n.port == *port);
             let other_port = check.port.as_ref().is_some_and(|port| !is_needed(port));
             if !other_port {

@@ -5,6 +5,7 @@ use std::io;
 
 use super::decide::{Candidate, decide, note};
 use super::lab::Lab;
+use super::prepare::{Preparation, Unready};
 use super::run::{ProofFault, measure, prove};
 use super::watch::{Stop, Watch};
 use crate::design::plan::Plan;
@@ -45,6 +46,8 @@ pub struct Trial<'a> {
     pub note: &'a mut dyn FnMut(Event) -> io::Result<()>,
     /// What the record held before this session.
     pub before: &'a Evidence,
+    /// Nothing is prepared yet: `Preparation::default()`.
+    pub preparation: Preparation,
 }
 
 /// A cell on its way: proven now, or live before and no longer provable.
@@ -59,7 +62,11 @@ impl Trial<'_> {
     /// # Errors
     /// The record cannot be written; what was written before stays valid.
     pub fn conduct(mut self, asked: Asked) -> io::Result<Ended> {
-        let ended = self.work_through(asked)?;
+        let ended = self.work_through(asked);
+        // Whatever came of it; where even that cannot be noted, the hosts are put back all the same.
+        let put_back = self.preparation.put_back(self.lab, self.note);
+        let ended = ended?;
+        put_back?;
         let reason = match &ended {
             Ended::Complete => None,
             Ended::Stopped => Some("stopped on request".to_owned()),
@@ -160,8 +167,16 @@ impl Trial<'_> {
             };
             if *cell != control && control_proof.is_none() {
                 let reason = format!("its control {} could not be proven", self.plan.id(control));
-                self.turn_down(*cell, Difference { reason, evidence: vec![] }, standing)?;
+                self.turn_down(*cell, "proof", Difference { reason, evidence: vec![] }, standing)?;
                 continue;
+            }
+            match self.preparation.bring_about(self.lab, self.plan, *cell, work, self.note)? {
+                Ok(()) => {}
+                Err(Unready::Lost(why)) => return Ok(Some(Ended::Lost(why))),
+                Err(Unready::Refused(difference)) => {
+                    self.turn_down(*cell, "host", difference, standing)?;
+                    continue;
+                }
             }
             let watch = &*self.watch;
             let proven = prove(self.lab, &self.plan.campaign, work, &|| watch.stop());
@@ -189,7 +204,7 @@ impl Trial<'_> {
                     (self.note)(Event::Cell(note(self.plan, *cell, Fate::Live, None)))?;
                     standing.insert(*cell, Standing::Proven(verified));
                 }
-                Err(difference) => self.turn_down(*cell, difference, standing)?,
+                Err(difference) => self.turn_down(*cell, "proof", difference, standing)?,
             }
         }
         Ok(None)
@@ -200,6 +215,7 @@ impl Trial<'_> {
     fn turn_down(
         &mut self,
         cell: u64,
+        stage: &str,
         difference: Difference,
         standing: &mut HashMap<u64, Standing>,
     ) -> io::Result<()> {
@@ -210,7 +226,7 @@ impl Trial<'_> {
             standing.insert(cell, Standing::Lapsed(reason));
             return Ok(());
         }
-        let why = Some(("proof", difference.reason, difference.evidence));
+        let why = Some((stage, difference.reason, difference.evidence));
         (self.note)(Event::Cell(note(self.plan, cell, Fate::Refused, why)))
     }
 
@@ -222,6 +238,8 @@ impl Trial<'_> {
         let done = self.done();
         let blocks = self.plan.campaign.blocks.count;
         self.watch.measuring((standing.len() as u64 * u64::from(blocks)).saturating_sub(done.len() as u64));
+        let hosts = hosts_of(works);
+        self.preparation.look_around(self.lab, self.plan, &hosts, 0, self.note)?;
         for block in 1..=blocks {
             let order: Vec<u64> = self.plan.order(block).filter(|cell| standing.contains_key(cell)).collect();
             if order.is_empty() {
@@ -250,6 +268,7 @@ impl Trial<'_> {
                     return Ok(ended);
                 }
             }
+            self.preparation.look_around(self.lab, self.plan, &hosts, block, self.note)?;
         }
         Ok(Ended::Complete)
     }
@@ -307,9 +326,14 @@ impl Trial<'_> {
         (self.note)(Event::RunBegan { run: key.clone(), position })?;
         let (run, lost) = match (standing.get(&cell), works.get(&cell)) {
             (Some(Standing::Proven(verified)), Some(work)) => {
-                let watch = &*self.watch;
-                let stop = || watch.stop();
-                measure(self.lab, &self.plan.campaign, verified, work, key, position, &stop)
+                match self.preparation.bring_about(self.lab, self.plan, cell, work, self.note)? {
+                    Ok(()) => {
+                        let watch = &*self.watch;
+                        let stop = || watch.stop();
+                        measure(self.lab, &self.plan.campaign, verified, work, key, position, &stop)
+                    }
+                    Err(unready) => never_ran(key, position, unready),
+                }
             }
             (Some(Standing::Lapsed(reason)), _) => (lapsed(key, position, reason.clone()), None),
             _ => (lapsed(key, position, "it was never proven".into()), None),
@@ -322,6 +346,29 @@ impl Trial<'_> {
             None if interrupted => Some(Ended::Stopped),
             None => None,
         })
+    }
+}
+
+/// Hosts that these works run on.
+fn hosts_of(works: &HashMap<u64, Work>) -> Vec<String> {
+    let mut hosts: Vec<String> = works
+        .values()
+        .flat_map(|work| match work {
+            Work::Packets(w) => vec![w.tx.host.clone(), w.rx.host.clone()],
+            Work::Command(w) => vec![w.host.clone()],
+        })
+        .collect();
+    hosts.sort();
+    hosts.dedup();
+    hosts
+}
+
+fn never_ran(run: RunKey, position: u32, unready: Unready) -> (RunNote, Option<String>) {
+    match unready {
+        Unready::Refused(why) => (RunNote::unobserved(run, position, RunOutcome::Failed, why.reason), None),
+        Unready::Lost(why) => {
+            (RunNote::unobserved(run, position, RunOutcome::Interrupted, why.clone()), Some(why))
+        }
     }
 }
 

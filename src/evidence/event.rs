@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::arm::ArmKind;
 use crate::model::cell::{CellId, RunKey};
+use crate::model::change::{Applied, PutBack};
 use crate::model::facts::Facts;
 use crate::model::job::JobReport;
 use crate::model::outcome::{Fate, RunOutcome};
@@ -14,7 +15,7 @@ use crate::model::proof::Proof;
 use crate::model::response::Response;
 
 /// Version of the journal's shape; a reader refuses a newer one.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -24,6 +25,12 @@ pub enum Event {
     /// A command began to work on this record; every later event belongs to it.
     Session(Session),
     Host(HostNote),
+    /// A setting of a host was changed, because the campaign holds it.
+    Setting(SettingNote),
+    /// What a campaign, or a killed one before it, had changed was put back.
+    PutBack(PutBackNote),
+    /// A fact of a host is another one than when it was last looked at.
+    Changed(ChangeNote),
     /// What became of a planned cell; a later one for the same cell replaces an earlier one.
     Cell(CellNote),
     /// Untimed proof of a cell, accepted or not.
@@ -105,6 +112,31 @@ pub struct HostNote {
     pub isolation: String,
     pub lease: u64,
     pub facts: Facts,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SettingNote {
+    pub host: String,
+    pub applied: Applied,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PutBackNote {
+    pub host: String,
+    /// By an agent that found what a killed one had left, before it did anything else.
+    pub at_start: bool,
+    pub done: PutBack,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChangeNote {
+    pub host: String,
+    /// Its name; of a port, with the port before a dot.
+    pub fact: String,
+    pub was: String,
+    pub now: String,
+    /// The block that had ended when it was noticed.
+    pub after: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

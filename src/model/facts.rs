@@ -9,15 +9,19 @@ use serde_json::Value;
 pub type Facts = BTreeMap<String, Value>;
 
 /// Facts that every agent tells where its host has them; `hold` and rules may name these.
-pub const KNOWN: [&str; 26] = [
+pub const KNOWN: [&str; 33] = [
     "agent_pid",
     "arch",
     "boot_id",
     "clocksource",
+    "core_types",
     "cmdline",
     "cpu_count",
     "cpu_model",
     "cpus_allowed",
+    "cstates",
+    "energy_preference",
+    "freq_hardware_max_khz",
     "freq_max_khz",
     "freq_min_khz",
     "governor",
@@ -28,10 +32,13 @@ pub const KNOWN: [&str; 26] = [
     "management_interfaces",
     "memory_available_bytes",
     "memory_bytes",
+    "not_put_back",
     "numa_nodes",
     "ports",
+    "power_mode",
     "programs",
     "smt",
+    "throttled",
     "transparent_hugepages",
     "turbo",
     "uid",
@@ -39,4 +46,5 @@ pub const KNOWN: [&str; 26] = [
 ];
 
 /// Facts that move by themselves; they never make two hosts, or two visits to one host, differ.
-pub const MOVING: [&str; 5] = ["load_1m", "uptime_s", "memory_available_bytes", "agent_pid", "gathered_at"];
+pub const MOVING: [&str; 6] =
+    ["load_1m", "uptime_s", "memory_available_bytes", "agent_pid", "gathered_at", "throttled"];

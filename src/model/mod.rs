@@ -2,6 +2,8 @@
 
 pub mod arm;
 pub mod cell;
+pub mod change;
+pub mod cpus;
 pub mod digest;
 pub mod facts;
 pub mod flow_rule;
@@ -12,5 +14,6 @@ pub mod metric;
 pub mod outcome;
 pub mod proof;
 pub mod response;
+pub mod setting;
 pub mod shell;
 pub mod workload;

@@ -1,6 +1,7 @@
 //! The doorway to the kernel's network interfaces: links, counters and clocks.
 
 pub mod accumulator;
+pub mod card;
 pub mod clock;
 pub mod counters;
 pub mod ethtool;

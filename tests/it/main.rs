@@ -24,3 +24,4 @@ mod scene;
 mod seams;
 mod skip;
 mod spine;
+mod spine_hold;

@@ -5,16 +5,20 @@ use std::time::Duration;
 
 use fieldtrial::campaign;
 use fieldtrial::conduct::lab::{JobId, Lab, LabError, LabEvent};
-use fieldtrial::conduct::{Asked, Ended, Stop, Trial, Watch};
+use fieldtrial::conduct::{Asked, Ended, Preparation, Stop, Trial, Watch};
 use fieldtrial::design::plan::Plan;
 use fieldtrial::evidence::event::{Event, RunNote, Session, SessionKind};
 use fieldtrial::evidence::fold::Evidence;
 use fieldtrial::inventory;
 use fieldtrial::model::cell::{CellId, RunKey};
+use fieldtrial::model::change::{Applications, PutBack, Wanted};
+use fieldtrial::model::facts::Facts;
 use fieldtrial::model::job::{Captured, End, FileId, JobReport, JobSpec, Program};
 use fieldtrial::model::outcome::{Fate, RunOutcome};
 use fieldtrial::yaml::Source;
 use serde_json::json;
+
+use crate::spine_hold::StandInHosts;
 
 type Act = Box<dyn FnMut(&str, &JobSpec, u64) -> Result<JobReport, LabError>>;
 
@@ -25,6 +29,7 @@ pub struct StandIn {
     events: VecDeque<LabEvent>,
     waiting: Option<(JobId, JobReport)>,
     pub log: Vec<String>,
+    pub hosts: StandInHosts,
     /// A host that is lost when anything is to be stopped.
     pub lost_on_stop: Option<String>,
 }
@@ -32,7 +37,15 @@ pub struct StandIn {
 impl StandIn {
     pub fn new(act: impl FnMut(&str, &JobSpec, u64) -> Result<JobReport, LabError> + 'static) -> StandIn {
         let (events, log) = (VecDeque::new(), vec![]);
-        StandIn { act: Box::new(act), next: 0, events, waiting: None, log, lost_on_stop: None }
+        StandIn {
+            act: Box::new(act),
+            next: 0,
+            events,
+            waiting: None,
+            log,
+            hosts: StandInHosts::default(),
+            lost_on_stop: None,
+        }
     }
 }
 
@@ -78,6 +91,15 @@ impl Lab for StandIn {
         Ok((b"some output\n".to_vec(), vec![]))
     }
     fn forget(&mut self, _job: JobId) {}
+    fn apply(&mut self, host: &str, settings: &[Wanted]) -> Result<Applications, LabError> {
+        self.hosts.apply(&mut self.log, host, settings)
+    }
+    fn put_back(&mut self, host: &str) -> Result<PutBack, LabError> {
+        self.hosts.put_back(&mut self.log, host)
+    }
+    fn look(&mut self, host: &str, _ports: &BTreeMap<String, String>) -> Result<Facts, LabError> {
+        Ok(self.hosts.look(host))
+    }
 }
 
 pub struct Silent(Stop);
@@ -163,7 +185,8 @@ pub fn watched(
     };
     let started = Session { kind, command: vec![], version: "0".into(), tool_sha256: "0".into() };
     note(Event::Session(started)).unwrap();
-    let trial = Trial { plan, facts: &facts, lab, watch, note: &mut note, before: &before };
+    let preparation = Preparation::default();
+    let trial = Trial { plan, facts: &facts, lab, watch, note: &mut note, before: &before, preparation };
     trial.conduct(asked).unwrap()
 }
 

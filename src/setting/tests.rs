@@ -1,0 +1,1 @@
+//! Settings against real interfaces and against a model of the kernel files.
