@@ -13,6 +13,7 @@ mod responses;
 mod sense;
 mod shape;
 mod starter;
+mod steer;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -33,3 +34,4 @@ pub use declared::{Accept, Blocks, Campaign, Exclusion, Expected, Order, Places}
 pub use parse::{Parsed, parse};
 pub use shape::schema;
 pub use starter::starter;
+pub use steer::Steer;

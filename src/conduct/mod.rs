@@ -10,6 +10,7 @@ mod paste;
 mod prepare;
 mod requirement;
 mod run;
+mod steering;
 mod trial;
 mod watch;
 

@@ -62,7 +62,8 @@ fn roles(work: &PacketWork, timeout_ms: u64, receive: &[&str], send: &[&str]) ->
     ]
 }
 
-fn tool(args: Vec<String>, stdin: Stdin, deadline_ms: u64) -> JobSpec {
+/// A built-in tool as a job.
+pub(super) fn tool(args: Vec<String>, stdin: Stdin, deadline_ms: u64) -> JobSpec {
     JobSpec {
         program: Program::Tool(args),
         env: BTreeMap::new(),

@@ -39,6 +39,16 @@ pub struct Plan {
     pub foreign: Vec<Rxnfc>,
 }
 
+impl Plan {
+    /// Rules that come into the table.
+    pub fn added(&self) -> impl Iterator<Item = &Rxnfc> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Remove(_) => None,
+            Step::Replace { now, .. } | Step::Insert(now) => Some(now),
+        })
+    }
+}
+
 /// Why there is no way, found before the driver is asked for anything.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {

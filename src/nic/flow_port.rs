@@ -2,8 +2,8 @@
 
 use std::io;
 
+use super::card::{Card, request, text as name_of};
 use super::clock::{monotonic_ns, sleep_until_ns};
-use super::ethtool::Ethtool;
 use super::flow_apply::FlowDriver;
 use super::flow_bytes::text;
 use super::flow_error::{FlowError, beside_known_good};
@@ -15,14 +15,15 @@ const BUSY_LIMIT_NS: u64 = 3_000_000_000;
 const BUSY_PAUSE_NS: u64 = 50_000_000;
 /// Readings of a table that somebody else changes at the same time.
 const MOST_READINGS: usize = 8;
+/// ETHTOOL_GFLAGS answers its command and the flags of the features that are on.
+const GFLAGS: u32 = 0x25;
+const FLAG_NTUPLE: u32 = 1 << 27;
 /// More rules than any card has; a larger count is nonsense and not memory to ask for.
 const MOST_RULES: u32 = 1 << 20;
 
 /// An open door to the flow rules of one interface of this network namespace.
-#[derive(Debug)]
 pub struct FlowPort {
-    door: Ethtool,
-    interface: String,
+    card: Card,
     driver: String,
 }
 
@@ -30,14 +31,12 @@ impl FlowPort {
     /// # Errors
     /// No such interface here.
     pub fn open(interface: &str) -> Result<Self, FlowError> {
-        let missing = |source: io::Error| kernel(interface, "open it", source);
-        let door = Ethtool::open(interface).map_err(missing)?;
-        let driver = match door.driver() {
-            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => return Err(missing(error)),
-            // Not every driver says its name, and a name is only needed for what is known of it.
-            driver => driver.unwrap_or_default(),
-        };
-        Ok(Self { door, interface: interface.to_owned(), driver })
+        let refused = |source: io::Error| kernel(interface, "open it", source);
+        let card = Card::open(interface).map_err(refused)?;
+        card.index().map_err(refused)?;
+        // Not every driver says its name, and a name is only needed for what is known of it.
+        let driver = driver(&card);
+        Ok(Self { card, driver })
     }
 
     /// One call; as long as the card is busy, again and again within a limit.
@@ -45,7 +44,8 @@ impl FlowPort {
         let began = monotonic_ns();
         loop {
             let asked = structure.to_vec();
-            let code = match self.door.call(structure) {
+            // SAFETY: `structure` is whole: 192 bytes, and for a list as many more as its count says.
+            let code = match unsafe { self.card.ethtool_at(structure.as_mut_ptr().cast()) } {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
@@ -64,7 +64,7 @@ impl FlowPort {
     fn read(&self, what: &'static str, structure: &mut [u8]) -> Result<(), FlowError> {
         self.call(structure).map_err(|answer| match answer {
             Answer::Refused(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
-                FlowError::NoTable { interface: self.interface.clone(), driver: self.driver.clone() }
+                FlowError::NoTable { interface: self.card.name().to_owned(), driver: self.driver.clone() }
             }
             answer => self.explain(what, answer, None),
         })
@@ -81,7 +81,7 @@ impl FlowPort {
         }
         let nonsense = || {
             let source = io::Error::other("the driver's list is longer than the room it was given");
-            kernel(&self.interface, "list its flow rules", source)
+            kernel(self.card.name(), "list its flow rules", source)
         };
         let (capacity, places) = places(&list).ok_or_else(nonsense)?;
         Ok(Some((capacity.try_into().unwrap_or(u32::MAX), places)))
@@ -90,12 +90,21 @@ impl FlowPort {
     /// Queues by the channels in use, which on ice may be more than the rings that hashing uses.
     fn queues(&self) -> Option<u32> {
         let mut rings = Rxnfc::ask(GRXRINGS);
+        let channels = self.card.get(request::GCHANNELS, 9).ok().map(|words| words[5] + words[8]);
+        let channels = channels.filter(|queues| *queues > 0);
         let rings = self.call(&mut rings.0).ok().and_then(|()| rings.data().try_into().ok());
-        self.door.receive_queues().max(rings)
+        channels.max(rings)
+    }
+
+    fn ntuple_is_off(&self) -> bool {
+        let mut words = [GFLAGS, 0];
+        // SAFETY: the whole structure of this request.
+        let asked = unsafe { self.card.ethtool_at(words.as_mut_ptr().cast()) };
+        asked.is_ok() && words[1] & FLAG_NTUPLE == 0
     }
 
     fn explain(&self, what: &'static str, answer: Answer, rule: Option<&Rxnfc>) -> FlowError {
-        let interface = self.interface.clone();
+        let interface = self.card.name().to_owned();
         let driver = self.driver.clone();
         let error = match answer {
             Answer::Busy { waited_ms } => return FlowError::Busy { interface, waited_ms },
@@ -103,9 +112,7 @@ impl FlowPort {
         };
         match (error.raw_os_error(), rule) {
             (Some(libc::EPERM), _) => FlowError::Permission { interface },
-            (Some(libc::EOPNOTSUPP), _) if matches!(self.door.ntuple(), Ok(false)) => {
-                FlowError::NtupleOff { interface }
-            }
+            (Some(libc::EOPNOTSUPP), _) if self.ntuple_is_off() => FlowError::NtupleOff { interface },
             (Some(libc::EOPNOTSUPP), Some(rule)) => {
                 FlowError::Unsupported { interface, driver, rule: text(rule) }
             }
@@ -125,10 +132,20 @@ enum Answer {
     Refused(io::Error),
 }
 
+/// Name of the driver of a card; empty where it does not say.
+#[must_use]
+pub fn driver(card: &Card) -> String {
+    let words = card.get(request::GDRVINFO, 49).unwrap_or_else(|_| vec![0; 49]);
+    let bytes: Vec<u8> = words[1..9].iter().flat_map(|word| word.to_ne_bytes()).collect();
+    name_of(&bytes)
+}
+
 fn kernel(interface: &str, what: &'static str, source: io::Error) -> FlowError {
     let interface = interface.to_owned();
     match source.raw_os_error() {
         Some(libc::ENODEV) => FlowError::Missing { interface },
+        // What no interface can be called, the card does not even ask for.
+        None if source.kind() == io::ErrorKind::InvalidInput => FlowError::Missing { interface },
         _ => FlowError::Kernel { interface, what, source },
     }
 }
@@ -142,7 +159,7 @@ impl FlowDriver for FlowPort {
             let Some(rules) = rules.into_iter().collect() else { continue };
             return Ok(FlowTable { driver: self.driver.clone(), queues: self.queues(), capacity, rules });
         }
-        Err(FlowError::Racing { interface: self.interface.clone() })
+        Err(FlowError::Racing { interface: self.card.name().to_owned() })
     }
 
     fn get(&mut self, location: u32) -> Result<Option<Rxnfc>, FlowError> {
@@ -176,6 +193,6 @@ impl FlowDriver for FlowPort {
     }
 
     fn interface(&self) -> &str {
-        &self.interface
+        self.card.name()
     }
 }

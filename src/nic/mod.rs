@@ -4,7 +4,6 @@ pub mod accumulator;
 pub mod card;
 pub mod clock;
 pub mod counters;
-pub mod ethtool;
 pub mod flow_apply;
 pub mod flow_bytes;
 pub mod flow_error;

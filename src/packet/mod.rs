@@ -8,6 +8,7 @@ pub mod frame;
 pub mod ingress;
 pub mod ledger;
 pub mod pace;
+pub mod queue_watch;
 pub mod receiver;
 pub mod ring;
 pub mod sender;

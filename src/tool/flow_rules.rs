@@ -11,7 +11,7 @@ use crate::nic::flow_plan::{Plan, Refusal, plan_clear, plan_set};
 use crate::nic::flow_port::FlowPort;
 use crate::nic::management;
 
-/// Lists, plans, sets and clears the flow rules of a port's card (ethtool calls them rxnfc or ntuple).
+/// Lists, plans, sets, proves and clears the flow rules of a port's card (ethtool calls them rxnfc or ntuple).
 ///
 /// Streams of raw frames differ by ethertype alone, and cards do not spread them by hashing. One rule
 /// per stream puts each on a queue of its own.
@@ -28,6 +28,7 @@ use crate::nic::management;
 ///   fieldtrial tool flow-rules plan --port enp1s0 --streams 3 --queues 1,2,3
 ///   fieldtrial tool flow-rules set --port enp1s0 --streams 3 --queues 1,2,3
 ///   fieldtrial tool flow-rules set --port enp1s0 --rule 'udp4 dst-port 4789 queue 2'
+///   fieldtrial tool flow-rules prove --port enp1s0 --streams 3 --queues 1,2,3
 ///   fieldtrial tool flow-rules clear --port enp1s0
 #[derive(Debug, Clone, Args)]
 #[command(verbatim_doc_comment)]
@@ -44,8 +45,25 @@ enum Action {
     Plan(SetArgs),
     /// Make the rules asked for, and no others of ours, be in the table
     Set(SetArgs),
+    /// Watch on which queue each stream of a running `packet-send` arrives, and tell whether it is the right one
+    ///
+    /// A rule that a card accepts may still steer nothing. This changes no rule. It ends when standard
+    /// input says what was sent, at the end of input, or by Ctrl-C.
+    Prove(ProveArgs),
     /// Remove our rules, or those at the places named
     Clear(ClearArgs),
+}
+
+#[derive(Debug, Clone, Args)]
+struct ProveArgs {
+    #[command(flatten)]
+    port: PortArgs,
+    /// Streams of `packet-send`: 1 to 16
+    #[arg(long, value_name = "N")]
+    streams: u16,
+    /// Receive queues of stream 0, 1, 2 …, e.g. 1,2,3
+    #[arg(long, value_name = "Q,Q…", value_delimiter = ',', required = true)]
+    queues: Vec<String>,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -98,6 +116,7 @@ pub fn run(args: &FlowRulesArgs) -> i32 {
         Action::List(port) => (port, &|voice| list(port, voice)),
         Action::Plan(args) => (&args.port, &|voice| set(args, false, voice)),
         Action::Set(args) => (&args.port, &|voice| set(args, true, voice)),
+        Action::Prove(args) => (&args.port, &|voice| prove(args, voice)),
         Action::Clear(args) => (&args.port, &|voice| clear(args, voice)),
     };
     let voice = Voice::new(port.json);
@@ -143,16 +162,28 @@ fn finish(port: &mut FlowPort, plan: &Plan, for_real: bool, voice: Voice) -> Res
 fn desired(args: &SetArgs) -> Result<Vec<FlowRule>, Fault> {
     let mut desired = Vec::new();
     if let Some(streams) = args.streams {
-        let queues = args.queues.iter().map(|text| flow_rule::queue(text));
-        let queues: Vec<u32> =
-            queues.collect::<Result<_, _>>().map_err(|why| Fault::BadInput(format!("--queues: {why}")))?;
-        let rules = FlowRule::of_streams(streams, &queues);
-        desired.extend(rules.map_err(|why| Fault::BadInput(format!("--streams: {why}")))?);
+        desired.extend(of_streams(streams, &args.queues)?);
     }
     for text in &args.rules {
         desired.push(text.parse().map_err(|why| Fault::BadInput(format!("--rule {text:?}: {why}")))?);
     }
     Ok(desired)
+}
+
+fn prove(args: &ProveArgs, voice: Voice) -> Result<(), Fault> {
+    of_streams(args.streams, &args.queues)?;
+    let queues = queues(&args.queues)?;
+    super::flow_prove::prove(&args.port.port, &queues[..usize::from(args.streams)], voice)
+}
+
+fn of_streams(streams: u16, named: &[String]) -> Result<Vec<FlowRule>, Fault> {
+    let rules = FlowRule::of_streams(streams, &queues(named)?);
+    rules.map_err(|why| Fault::BadInput(format!("--streams: {why}")))
+}
+
+fn queues(named: &[String]) -> Result<Vec<u32>, Fault> {
+    let queues = named.iter().map(|text| flow_rule::queue(text));
+    queues.collect::<Result<_, _>>().map_err(|why| Fault::BadInput(format!("--queues: {why}")))
 }
 
 /// A rule on the port that carries our own connection could cut it off.

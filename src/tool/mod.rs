@@ -1,6 +1,7 @@
 //! Built-in tools as programs: what runs on hosts, also by hand.
 
 pub mod duration;
+pub mod flow_prove;
 pub mod flow_rules;
 pub mod flow_table;
 pub mod input;

@@ -3,6 +3,7 @@
 mod ethtool;
 mod model;
 mod product;
+mod steering;
 mod supervisor;
 mod trouble;
 
