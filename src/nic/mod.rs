@@ -1,4 +1,4 @@
-//! The doorway to the kernel's network interfaces: links, counters and clocks.
+//! The doorway to the kernel's network interfaces: links, counters, flow rules and clocks.
 
 pub mod accumulator;
 pub mod card;
