@@ -11,8 +11,9 @@ use crate::model::proof::Proof;
 use crate::model::workload::{PacketWork, Work};
 use crate::verify::Difference;
 
-/// Frames per stream: a rule steers all of a stream or none of it.
+/// Frames per stream, and per second: a rule steers all of a stream or none of it.
 const FRAMES: &str = "200";
+const RATE: &str = "2000";
 /// Of the largest size, since the receiver tells a frame's queue by where the frame is cut.
 const FRAME_SIZE: &str = "1518";
 const REASON: &str = "its streams do not arrive on the queues that they are steered to";
@@ -47,7 +48,7 @@ fn roles(work: &PacketWork, queues: &str, timeout_ms: u64) -> Vec<Role> {
     let watch =
         ["flow-rules", "prove", "--port", &work.rx_interface, "--streams", &streams, "--queues", queues];
     let mut send = words(&["packet-send", "--interface", &work.tx_interface, "--streams", &streams]);
-    send.extend(words(&["--seed", &seed, "--frame-size", FRAME_SIZE, "--frames", FRAMES]));
+    send.extend(words(&["--seed", &seed, "--frame-size", FRAME_SIZE, "--frames", FRAMES, "--rate", RATE]));
     vec![
         Role {
             name: "watch-queues",

@@ -310,7 +310,7 @@ mod tests {
         let plan = plan_set(&driver.table().expect("table"), &rules(&DESIRED)).expect("a plan");
         let failed = apply(&mut driver, &plan).expect_err("refused");
         assert!(matches!(failed.table, TableNow::HalfDone { .. }));
-        assert!(failed.to_string().contains("14 (was ether proto 0x88b6 queue 1 loc 14)"), "{failed}");
+        assert!(failed.to_string().contains("7 (was ether proto 0x88ba drop loc 7)"), "{failed}");
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod flow_bytes;
 pub mod flow_error;
 pub mod flow_plan;
 pub mod flow_port;
+pub mod flow_refusal;
 pub mod interface;
 pub mod link;
 pub mod management;

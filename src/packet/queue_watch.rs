@@ -13,6 +13,9 @@ const ETHERTYPE: usize = 12;
 /// SKF_AD_OFF + SKF_AD_QUEUE of linux/filter.h: the kernel's note of a frame's queue.
 const QUEUE_NOTE: u32 = (-0x1000i32 + 24) as u32;
 
+/// A frame counts with the memory that it came in, however short it is cut: the default holds 93.
+const BUFFER_BYTES: libc::c_int = 16 << 20;
+
 /// A packet socket that is told of each frame of ours no more than its header and its queue: a filter
 /// cuts the frame to 14 bytes and as many more as the kernel's note of the queue says. A frame too
 /// short for that is passed over; the smallest ones tell queues below 45.
@@ -32,6 +35,12 @@ impl QueueWatch {
     pub fn open(interface: &Interface, driver: &str) -> Result<Self, SocketError> {
         let socket = open_receiver()?;
         filter(&socket).map_err(|source| SocketError::Kernel { what: "filter by queue", source })?;
+        let forced = socket::set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &BUFFER_BYTES);
+        if forced.is_err() {
+            // Without CAP_NET_ADMIN in the first user namespace only up to net.core.rmem_max.
+            socket::set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &BUFFER_BYTES)
+                .map_err(|source| SocketError::Kernel { what: "enlarge the receive buffer", source })?;
+        }
         bind_receiver(&socket, interface)?;
         // A card's driver notes one more than the queue, and 0 is no note. veth hands the sender's
         // choice of a transmit queue through as it is.

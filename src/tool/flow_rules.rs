@@ -7,8 +7,9 @@ use super::voice::{Fault, Voice};
 use crate::model::flow_rule::{self, FlowRule};
 use crate::nic::flow_apply::{FlowDriver, NotApplied, TableNow, apply};
 use crate::nic::flow_error::FlowError;
-use crate::nic::flow_plan::{Plan, Refusal, plan_clear, plan_set};
+use crate::nic::flow_plan::{Plan, plan_clear, plan_set};
 use crate::nic::flow_port::FlowPort;
+use crate::nic::flow_refusal::Refusal;
 use crate::nic::management;
 
 /// Lists, plans, sets, proves and clears the flow rules of a port's card (ethtool calls them rxnfc or ntuple).

@@ -26,7 +26,7 @@ timeout 20 "$EXE" tool flow-rules set --port b0 --streams 2 --queues "$QUEUES" -
 timeout 20 "$EXE" tool flow-rules prove --port b0 --streams 2 --queues "$QUEUES" --json <"$DIR/word" >"$DIR/out" &
 exec 3>"$DIR/word"
 until grep -q ready "$DIR/out"; do sleep 0.02; done
-timeout 20 "$EXE" tool packet-send --interface a0 --streams 2 --frame-size 1518 --frames 200 --json >"$DIR/sent"
+timeout 20 "$EXE" tool packet-send --interface a0 --streams 2 --frame-size 1518 --frames 200 --rate 2000 --json >"$DIR/sent"
 echo '{"sent":{"0":200,"1":200}}' >&3
 wait $!
 "#;
