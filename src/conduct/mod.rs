@@ -17,6 +17,7 @@ mod requirement;
 mod run;
 mod search;
 mod steps;
+mod steering;
 mod trial;
 mod watch;
 

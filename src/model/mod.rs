@@ -7,6 +7,7 @@ pub mod cpus;
 pub mod digest;
 pub mod facts;
 pub mod frame_size;
+pub mod flow_rule;
 pub mod hosts;
 pub mod job;
 pub mod level;

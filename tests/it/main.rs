@@ -6,6 +6,7 @@ mod elf;
 mod embedded;
 mod faults;
 mod house;
+mod ice;
 mod lab;
 mod lab_holds;
 mod listeners;
