@@ -158,9 +158,8 @@ impl<'a> Sheet<'a> {
             let model = Model::of(table, &terms)?;
             let contains = |outer: &[usize], inner: &[usize]| inner.iter().all(|f| outer.contains(f));
             let others = |of: usize| (0..terms.len()).filter(move |other| *other != of);
-            let type2 = |of: usize| {
-                model.added(of, others(of).filter(|other| !contains(&terms[*other], &terms[of])))
-            };
+            let type2 =
+                |of: usize| model.added(of, others(of).filter(|other| !contains(&terms[*other], &terms[of])));
             let type3 = |of: usize| model.added(of, others(of));
             let all = 0..terms.len();
             (all.clone().map(type2).collect(), all.map(type3).collect(), model.lack())
@@ -206,8 +205,7 @@ impl<'a> Sheet<'a> {
 
     fn line(&self, added: Added) -> Line {
         let (df, ss, n) = (added.df as f64, added.squares, self.table.n as f64);
-        let mut line =
-            Line { df: Some(added.df as u64), ss: Some(ss), ms: Some(ss / df), ..Line::default() };
+        let mut line = Line { df: Some(added.df as u64), ss: Some(ss), ms: Some(ss / df), ..Line::default() };
         let why = if self.residual_df == 0 {
             "no runs are left to tell the error: the residual has 0 degrees of freedom"
         } else if self.residual == 0.0 {

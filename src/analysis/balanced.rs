@@ -12,7 +12,8 @@ pub fn sums(table: &Table, terms: &[Vec<usize>]) -> (Vec<f64>, f64) {
     let mut rest: Vec<f64> = table.cells.iter().map(|cell| cell.mean).collect();
     let mut sums = Vec::with_capacity(terms.len());
     for term in terms {
-        let places: Vec<usize> = table.cells.iter().map(|cell| place(term, &table.sizes, &cell.codes)).collect();
+        let places: Vec<usize> =
+            table.cells.iter().map(|cell| place(term, &table.sizes, &cell.codes)).collect();
         let effects = effects(table, term, &places);
         let repeats = table.cells.len() as f64 / effects.len() as f64;
         sums.push(each * repeats * effects.iter().map(|effect| effect * effect).sum::<f64>());

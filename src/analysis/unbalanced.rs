@@ -109,9 +109,13 @@ fn coded(table: &Table, term: &[usize], weights: &DVector<f64>) -> Vec<DVector<f
             _ => 0.0,
         };
         let times = |column: &DVector<f64>, level: usize| {
-            DVector::from_iterator(column.len(), column.iter().enumerate().map(|(cell, x)| x * code(cell, level)))
+            DVector::from_iterator(
+                column.len(),
+                column.iter().enumerate().map(|(cell, x)| x * code(cell, level)),
+            )
         };
-        columns = columns.iter().flat_map(|column| (0..last).map(move |level| times(column, level))).collect();
+        columns =
+            columns.iter().flat_map(|column| (0..last).map(move |level| times(column, level))).collect();
     }
     columns
 }
