@@ -61,7 +61,7 @@ pub struct ChangePoint {
     pub sentence: String,
 }
 
-/// A level: points `from` up to but not including `to`, with the p of the search that cut it off.
+/// Where a new level begins, with the p of the search that found it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cut {
     pub at: usize,
@@ -84,12 +84,13 @@ pub fn spread(logs: &[f64], cuts: &[Cut]) -> Spread {
     Spread { variance: if df > 0.0 { squares / df } else { 0.0 }, df }
 }
 
-/// Ends of the levels.
+/// Where each level begins, and where the next one does.
 pub fn levels(n: usize, cuts: &[Cut]) -> Vec<(usize, usize)> {
     let ends: Vec<usize> = std::iter::once(0).chain(cuts.iter().map(|cut| cut.at)).chain([n]).collect();
     ends.windows(2).map(|pair| (pair[0], pair[1])).collect()
 }
 
+/// Arithmetic mean of logs.
 pub fn mean(logs: &[f64]) -> f64 {
     super::accurate::sum(logs.iter().copied()) / logs.len() as f64
 }

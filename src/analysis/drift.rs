@@ -16,7 +16,7 @@ pub const DRIFT_ALPHA: f64 = 0.01;
 /// Fewest pairs for two halves; below, no split of them is rare enough.
 pub const FEWEST_FOR_HALVES: usize = 8;
 
-/// Most slopes of pairs that the size is taken from; beyond, every second, third … pair is used.
+/// Most slopes of pairs that the size is taken from.
 const MOST_SLOPES: usize = 1_000_000;
 
 /// One run of a control.
@@ -149,19 +149,17 @@ fn shared(strata: &BTreeMap<usize, Vec<ControlRun>>) -> f64 {
 
 /// Median slope of all pairs (Theil 1950, Sen 1968) times the span of the order, as a ratio less 1.
 fn change(pairs: &[Vec<(f64, f64)>]) -> Option<f64> {
-    let all: usize = pairs.iter().map(|stratum| stratum.len() * (stratum.len() - 1) / 2).sum();
-    let every = all.div_ceil(MOST_SLOPES).max(1);
-    let slope = |((a, x), (b, y)): ((f64, f64), (f64, f64))| (y - x) / (b - a);
-    let mut slopes: Vec<f64> = pairs
-        .iter()
-        .flat_map(|stratum| {
-            (0..stratum.len())
-                .flat_map(move |i| stratum[i + 1..].iter().map(move |other| (stratum[i], *other)))
-        })
-        .step_by(every)
-        .map(slope)
-        .filter(|slope| slope.is_finite())
-        .collect();
+    // Long strata are thinned out evenly.
+    let most = ((2 * MOST_SLOPES / pairs.len().max(1)) as f64).sqrt().max(2.0) as usize;
+    let mut slopes = vec![];
+    for stratum in pairs {
+        let kept: Vec<_> = stratum.iter().step_by(stratum.len().div_ceil(most).max(1)).collect();
+        for (i, (a, x)) in kept.iter().enumerate() {
+            slopes.extend(
+                kept[i + 1..].iter().map(|(b, y)| (y - x) / (b - a)).filter(|slope| slope.is_finite()),
+            );
+        }
+    }
     slopes.sort_by(f64::total_cmp);
     let orders = || pairs.iter().flatten().map(|pair| pair.0);
     let span = orders().fold(f64::NEG_INFINITY, f64::max) - orders().fold(f64::INFINITY, f64::min);

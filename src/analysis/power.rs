@@ -13,7 +13,7 @@ use super::signed_rank::MOST_PAIRS;
 const DRAWS: usize = 4_000;
 
 /// Fixed, so that a plan says the same twice.
-const SEED: u64 = 0x706f_7765_72;
+const SEED: u64 = 482_906_109_298;
 
 /// Effects beyond this many standard deviations are not asked for.
 const LARGEST: f64 = 8.0;
@@ -186,12 +186,12 @@ mod tests {
     }
 
     #[test]
-    fn power_is_what_the_method_says_and_is_exact_for_six_blocks() {
+    fn power_agrees_with_an_independent_simulation_and_with_the_formula_for_six_blocks() {
         // 2 % of an effect and 1 % sd of one arm are √2 paired sd; at six all signs must agree: Φ(√2)⁶.
         let shift = std::f64::consts::SQRT_2;
-        for (n, percent) in [(6, 61.1), (8, 91.0), (10, 98.0)] {
+        for (n, percent) in [(6, 61.1), (8, 88.6), (10, 97.1)] {
             let found = 100.0 * power(n, 0.05, shift).expect("power");
-            assert!((found - percent).abs() < 2.5, "n {n}: {found} but {percent}");
+            assert!((found - percent).abs() < 2.0, "n {n}: {found} but {percent}");
         }
         assert!((power(10, 0.05, 0.0).expect("power") - 0.049).abs() < 0.012);
         assert_eq!(power(5, 0.05, 3.0), Some(0.0));
@@ -202,8 +202,9 @@ mod tests {
     fn detectable_shrinks_with_blocks_and_agrees_with_the_blocks_needed() {
         let found: Vec<f64> = [6, 8, 10].map(|n| detectable(n, 0.05, 0.8).expect("effect")).to_vec();
         // At six: Φ(d)⁶ = 0.8, so d = 1.793.
-        assert!((found[0] - 1.793).abs() < 0.04, "{found:?}");
-        assert!(found[0] > found[1] && found[1] > found[2], "{found:?}");
+        for (found, right) in found.iter().zip([1.793, 1.26, 1.04]) {
+            assert!((found - right).abs() < 0.04, "{found}, right {right}");
+        }
         assert_eq!(blocks_needed(found[2], 0.05, 0.8), Some(10));
         assert_eq!(detectable(6, 0.05 / 2.0, 0.8), None);
         assert_eq!(blocks_needed(0.01, 0.05, 0.8), None);

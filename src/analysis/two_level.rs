@@ -65,8 +65,7 @@ pub fn effects(y: &[f64], factors: &[Factor], block: Option<&Factor>) -> Result<
     let count = (1 << factors.len()) - 1;
     let balanced = table.is_balanced();
     let (halves, (lack, lack_df)) = if balanced {
-        let (sums, lack) = super::balanced::sums(&table, &terms);
-        drop(sums);
+        let (_, lack) = super::balanced::sums(&table, &terms);
         let spent: usize = 1 + terms
             .iter()
             .map(|term| term.iter().map(|f| table.sizes[*f] - 1).product::<usize>())
