@@ -11,6 +11,7 @@ mod lab;
 mod lab_holds;
 mod listeners;
 mod load;
+mod method;
 mod mistakes;
 mod over_ssh;
 mod process;
