@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::anova::Anova;
 use crate::model::arm::ArmKind;
 use crate::model::cell::CellId;
 use crate::model::outcome::Fate;
@@ -46,6 +47,8 @@ pub struct Findings {
     pub effects: Vec<Effect>,
     /// One per cell that was rerun and response: the same with and without the added blocks.
     pub effects_with_reruns: Vec<RerunFinding>,
+    /// Analysis of variance of each response on both scales; empty where nothing varies.
+    pub factorials: Vec<FactorialFinding>,
     /// What could be wrong with these numbers, in words.
     pub cautions: Vec<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -67,6 +70,21 @@ pub struct TableFinding {
     pub columns_not_used: Vec<String>,
     /// The sum of rows in words.
     pub words: String,
+}
+
+/// All levels that vary, crossed with each other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FactorialFinding {
+    pub response: String,
+    /// `linear` or `log`.
+    pub scale: String,
+    /// Variables, and `arm` where there are several.
+    pub factors: Vec<String>,
+    /// Runs that are not in the model because they have no value; timeouts are among them.
+    pub not_used: u64,
+    pub anova: Option<Anova>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub absent: BTreeMap<String, String>,
 }
 
 /// How the numbers were made.

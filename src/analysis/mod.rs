@@ -2,10 +2,15 @@
 
 pub mod accurate;
 pub mod analyse;
+pub mod anova;
+pub mod balanced;
+pub mod basis;
 pub mod caution;
 pub mod completion;
 pub mod effect;
 pub mod estimate;
+pub mod factor;
+pub mod factorial;
 pub mod findings;
 pub mod holm;
 pub mod hyperfine;
@@ -34,10 +39,13 @@ pub mod tail;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_anova;
+#[cfg(test)]
 mod tests_data;
 #[cfg(test)]
 mod tests_properties;
 pub mod timed;
 pub mod trial;
+pub mod unbalanced;
 pub mod verdict;
 pub mod welch;

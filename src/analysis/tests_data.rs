@@ -155,6 +155,28 @@ fn constants_and_single_values_have_no_spread_and_no_nan() {
 }
 
 #[test]
+fn factors_are_crossed_on_both_scales_and_a_term_has_its_certified_f() {
+    let text = include_str!("../../tests/data/nist/SiRstv.csv");
+    let findings = found(text, &Question { factors: vec!["group".into()], ..asked() });
+    let [linear, log] = &findings.factorials[..] else { panic!("{:?}", findings.factorials) };
+    assert_eq!((linear.scale.as_str(), log.scale.as_str()), ("linear", "log"));
+    let group = &linear.anova.as_ref().expect("a table").terms[0];
+    assert_eq!(group.term, "group");
+    assert!((group.type2.f.unwrap() / 1.180_462_374_402_55 - 1.0).abs() < 1e-12, "{group:?}");
+    assert!(log.anova.as_ref().expect("a table").terms[0].type2.f.unwrap() > 1.1);
+    let crossed = found(
+        "A,B,y\n1,1,0\n1,2,12\n2,1,20\n",
+        &Question { factors: vec!["A".into(), "B".into()], ..asked() },
+    );
+    assert!(
+        crossed.factorials[1].absent["anova"].contains("0 of A=1,B=1 has no logarithm"),
+        "{:?}",
+        crossed.factorials[1]
+    );
+    assert!(found("y\n1\n2\n", &asked()).factorials.is_empty());
+}
+
+#[test]
 fn a_value_that_is_no_number_is_counted_with_its_text_and_others_are_complaints() {
     let rows: Vec<String> = serde_json::from_value(shared("A09")["raw"].clone()).expect("texts");
     let findings = found(&format!("y\n{}\n", rows.join("\n")), &asked());

@@ -1,12 +1,14 @@
 //! How long `fieldtrial plan` takes, and how much memory, for 10,000 and 1,000,000 cells.
 
 mod bench;
+mod campaigns;
 mod cost;
 
 use std::path::Path;
 use std::process::Command;
 
-use bench::{PROGRAM, sum_up, verdict, write_campaign, write_local_hosts};
+use bench::{PROGRAM, sum_up, verdict};
+use campaigns::{write_campaign, write_local_hosts};
 use cost::cost;
 
 const ROUNDS: usize = 5;
