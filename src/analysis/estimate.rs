@@ -50,7 +50,10 @@ pub fn paired(blocks: &[Vec<Gathered>], scale: Scale) -> Result<Estimated, Strin
     let size = size(blocks, scale);
     let mean = |of: &dyn Fn(Reach, Reach) -> f64| -> Vec<f64> {
         let block = |points: &Vec<Gathered>| {
-            sum(points.iter().map(|g| of(g.arm[0], g.control[0]))) / points.len() as f64 / size
+            let own = || points.iter().map(|g| of(g.arm[0], g.control[0]));
+            // What a compensated sum carries along is no number beside an infinite one.
+            let total = if own().all(f64::is_finite) { sum(own()) } else { own().sum() };
+            total / points.len() as f64 / size
         };
         blocks.iter().map(block).collect()
     };
@@ -65,7 +68,7 @@ pub fn paired(blocks: &[Vec<Gathered>], scale: Scale) -> Result<Estimated, Strin
         (low, low.p)
     } else {
         let high = judge(&open(mean(&|a, c| a.high - c.low), f64::INFINITY))?;
-        let worst = mean(&|a, c| if a.is_bound() && c.is_bound() { 0.0 } else { a.worst() - c.worst() });
+        let worst = mean(&|a, c| if a.is_bound() && c.is_bound() { 0.0 } else { a.rank - c.rank });
         // Open ends on both sides of one block cancel to no number: it speaks for neither arm.
         let worst: Vec<f64> = worst.into_iter().map(|d| if d.is_nan() { 0.0 } else { d }).collect();
         (high, low.p.map(|_| signed_rank::p_value(&worst, 0.0)))
@@ -137,7 +140,7 @@ pub fn unpaired(strata: &[Gathered], laws: &mut Laws, scale: Scale) -> Result<Es
     };
     let worst = match timed_out + control_timed_out {
         0 => low_ends,
-        _ => of(|a| a.worst(), |c| c.worst()),
+        _ => of(|a| a.rank, |c| c.rank),
     };
     let test = rank_sum::test(&worst, laws);
     let single = low.interval.is_none();

@@ -1,6 +1,6 @@
 //! Runs of an arm beside those of its control in the same block.
 
-use super::trial::{Cell, Reading, Run, Scale, Trial};
+use super::trial::{Cell, Reading, Run, Trial};
 use crate::model::outcome::RunOutcome;
 
 /// Where a value lies on the scale of the analysis: both ends are the same unless the run timed out.
@@ -8,21 +8,14 @@ use crate::model::outcome::RunOutcome;
 pub struct Reach {
     pub low: f64,
     pub high: f64,
+    /// The value where it was measured; where the run timed out the worst there is, which is infinite.
+    pub rank: f64,
 }
 
 impl Reach {
     /// Did the run time out?
     pub fn is_bound(self) -> bool {
-        self.low != self.high
-    }
-
-    /// The value where it was measured; where it was not, the worst one there is.
-    pub fn worst(self) -> f64 {
-        match (self.low == self.high, self.high.is_infinite()) {
-            (true, _) => self.low,
-            (false, true) => f64::INFINITY,
-            (false, false) => f64::NEG_INFINITY,
-        }
+        self.rank.is_infinite()
     }
 }
 
@@ -48,16 +41,19 @@ pub fn said_by(trial: &Trial, cell: &Cell, run: &Run, response: usize) -> Said {
     let bound = |value: f64, open: f64| trial.scale.of(value).unwrap_or(open);
     match &run.readings[response] {
         Reading::Value(value) => match on(*value) {
-            Ok(v) => Said::Value(Reach { low: v, high: v }),
+            Ok(v) => Said::Value(Reach { low: v, high: v, rank: v }),
             Err(why) => Said::OffScale(why),
         },
-        Reading::AtLeast(value) => {
-            Said::Value(Reach { low: bound(*value, f64::NEG_INFINITY), high: f64::INFINITY })
-        }
-        Reading::AtMost(value) => {
-            let high = if trial.scale == Scale::Log && *value <= 0.0 { f64::NEG_INFINITY } else { *value };
-            Said::Value(Reach { low: f64::NEG_INFINITY, high: bound(high, f64::INFINITY) })
-        }
+        Reading::AtLeast(value) => Said::Value(Reach {
+            low: bound(*value, f64::NEG_INFINITY),
+            high: f64::INFINITY,
+            rank: f64::INFINITY,
+        }),
+        Reading::AtMost(value) => Said::Value(Reach {
+            low: f64::NEG_INFINITY,
+            high: bound(*value, f64::NEG_INFINITY),
+            rank: f64::NEG_INFINITY,
+        }),
         Reading::Absent(why) if run.outcome == RunOutcome::Measured => {
             Said::Left(format!("{} has no {name}: {why}", cell.id))
         }

@@ -75,6 +75,14 @@ fn findings_of_tables_exports_and_records_all_follow_the_one_schema() {
 }
 
 #[test]
+fn the_schema_that_is_shipped_is_the_one_that_is_printed() {
+    let printed = Desk::new(COMMANDS).fieldtrial(&["schema", "findings"]).stdout;
+    let shipped = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/findings.schema.json");
+    let same = std::fs::read(shipped).is_ok_and(|file| file == printed);
+    assert!(same, "run: fieldtrial schema findings > schemas/findings.schema.json");
+}
+
+#[test]
 fn the_answer_for_people_has_cells_effects_and_the_sum_of_rows() {
     let desk = Desk::new(COMMANDS);
     desk.write("runs.csv", &runs());
@@ -98,9 +106,9 @@ fn a_table_comes_through_a_pipe_and_nothing_but_it() {
 #[test]
 fn mistakes_in_data_and_question_are_told_with_their_place() {
     let desk = Desk::new(COMMANDS);
-    desk.write("runs.csv", &runs().replacen(",old,10.7,", ",old,fast,", 1));
+    desk.write("runs.csv", &runs().replacen("1,1,old,1", "1,1,old,fast1", 1));
     for (file, more, expected) in [
-        ("runs.csv", &[][..], "runs.csv:2:4: expected a number in column seconds, found `fast`"),
+        ("runs.csv", &[][..], "runs.csv:2:4: expected a number in column seconds, found `fast1"),
         ("nowhere.csv", &[], "nowhere.csv cannot be read"),
         ("runs.csv", &["--order", "when"], "expected a column `when`, found size, block, arm"),
         ("runs.csv", &["--margin", "2"], "--margin: expected a percentage"),
