@@ -25,6 +25,7 @@ pub fn of_record(trial: &Trial, evidence: &Evidence, findings: &Findings) -> Vec
     sessions(trial, evidence, &mut found);
     hosts(evidence, &mut found);
     family(findings, &mut found);
+    environment(findings, &mut found);
     let left_behind: u32 =
         evidence.runs.iter().flat_map(|r| &r.note.roles).map(|role| role.report.left_behind).sum();
     match left_behind {
@@ -42,7 +43,15 @@ pub fn of_numbers(findings: &Findings) -> Vec<String> {
     completion(findings, &mut found);
     left_out(findings, &mut found);
     family(findings, &mut found);
+    environment(findings, &mut found);
     found
+}
+
+fn environment(findings: &Findings, found: &mut Vec<String>) {
+    for seen in findings.environment.iter().filter(|e| findings.family.responses.contains(&e.response)) {
+        found.extend(seen.drift.iter().filter(|d| d.found).map(|d| d.sentence.clone()));
+        found.extend(seen.first_place.iter().filter(|f| f.found).map(|f| f.sentence.clone()));
+    }
 }
 
 fn pilot(findings: &Findings, found: &mut Vec<String>) {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::anova;
 use super::factor::Factor;
-use super::findings::FactorialFinding;
+use super::findings::{FactorialFinding, InteractionFinding};
 use super::trial::{Cell, Reading, Scale, Trial};
+use super::{anova, every_pair, two_level};
 
 /// Most combinations of levels that a model is fitted to.
 const MOST_COMBINATIONS: usize = 512;
@@ -53,23 +53,50 @@ fn one(trial: &Trial, blocks: &[u32], response: usize, scale: Scale, names: &[Va
         factors: names.iter().map(|v| v.name.clone()).collect(),
         not_used: 0,
         anova: None,
+        two_level: None,
         absent: BTreeMap::new(),
     };
-    let combinations = names.iter().map(|v| v.levels).fold(1usize, usize::saturating_mul);
-    let fitted = match combinations > MOST_COMBINATIONS {
-        true => Err(format!(
-            "{combinations} combinations of levels are more than the {MOST_COMBINATIONS} that a model is fitted to"
-        )),
-        false => gather(trial, blocks, response, scale, names, &mut found.not_used)
-            .and_then(|(y, factors, block)| anova::analyse(&y, &factors, block.as_ref(), factors.len())),
-    };
+    let gathered = gather(trial, blocks, response, scale, names, &mut found.not_used);
+    let fitted = gathered.and_then(|(y, factors, block)| {
+        let block = block.as_ref();
+        found.two_level = two_level::effects(&y, &factors, block)
+            .map_err(|why| {
+                found.absent.insert("two_level".to_owned(), why);
+            })
+            .ok();
+        anova::analyse(&y, &factors, block, factors.len())
+    });
     match fitted {
         Ok(anova) => found.anova = Some(anova),
         Err(why) => {
-            found.absent.insert("anova".to_owned(), why);
+            found.absent.insert("anova".to_owned(), why.clone());
+            found.absent.insert("two_level".to_owned(), why);
         }
     }
     found
+}
+
+/// All two-way interactions of every response. Nothing where fewer than two factors vary.
+pub fn interactions(trial: &Trial, blocks: &[u32]) -> Vec<InteractionFinding> {
+    let names = varying(trial);
+    if names.len() < 2 {
+        return vec![];
+    }
+    let one = |response: usize| {
+        let asked = &trial.responses[response];
+        let mut absent = BTreeMap::new();
+        let gathered = gather(trial, blocks, response, Scale::Linear, &names, &mut 0);
+        // The margin of a linear analysis is in the unit, and interactions take a relative one.
+        let margin = asked.margin.filter(|_| trial.scale == Scale::Log);
+        let pairs = gathered
+            .map(|(y, factors, block)| every_pair::interactions(&y, &factors, block.as_ref(), margin));
+        let pairs = pairs.unwrap_or_else(|why| {
+            absent.insert("pairs".to_owned(), why);
+            vec![]
+        });
+        InteractionFinding { response: asked.name.clone(), pairs, absent }
+    };
+    (0..trial.responses.len()).map(one).collect()
 }
 
 type Observations = (Vec<f64>, Vec<Factor>, Option<Factor>);
@@ -83,6 +110,12 @@ fn gather(
     names: &[Varying],
     not_used: &mut u64,
 ) -> Result<Observations, String> {
+    let combinations = names.iter().map(|v| v.levels).fold(1usize, usize::saturating_mul);
+    if combinations > MOST_COMBINATIONS {
+        return Err(format!(
+            "{combinations} combinations of levels are more than the {MOST_COMBINATIONS} that a model is fitted to"
+        ));
+    }
     let mut y = vec![];
     let mut labels: Vec<Vec<&str>> = names.iter().map(|_| vec![]).collect();
     let mut of_block: Vec<&str> = vec![];

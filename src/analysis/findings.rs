@@ -9,6 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::anova::Anova;
+use super::drift::Drift;
+use super::every_pair::Pair;
+use super::first_place::FirstPlace;
+use super::two_level::TwoLevel;
 use crate::model::arm::ArmKind;
 use crate::model::cell::CellId;
 use crate::model::outcome::Fate;
@@ -49,6 +53,10 @@ pub struct Findings {
     pub effects_with_reruns: Vec<RerunFinding>,
     /// Analysis of variance of each response on both scales; empty where nothing varies.
     pub factorials: Vec<FactorialFinding>,
+    /// Two-way interactions of each response, on both scales; empty where fewer than two factors vary.
+    pub interactions: Vec<InteractionFinding>,
+    /// Whether something moved while the runs were made, response by response.
+    pub environment: Vec<EnvironmentFinding>,
     /// What could be wrong with these numbers, in words.
     pub cautions: Vec<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -83,6 +91,27 @@ pub struct FactorialFinding {
     /// Runs that are not in the model because they have no value; timeouts are among them.
     pub not_used: u64,
     pub anova: Option<Anova>,
+    /// Effects high minus low, where every factor has two levels.
+    pub two_level: Option<TwoLevel>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub absent: BTreeMap<String, String>,
+}
+
+/// Do the gains of two factors add?
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InteractionFinding {
+    pub response: String,
+    pub pairs: Vec<Pair>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub absent: BTreeMap<String, String>,
+}
+
+/// What the order of the runs shows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EnvironmentFinding {
+    pub response: String,
+    pub drift: Option<Drift>,
+    pub first_place: Option<FirstPlace>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub absent: BTreeMap<String, String>,
 }

@@ -11,7 +11,7 @@ use super::rerun::{self, Rerun};
 use super::summary::{Shares, summarise};
 use super::trial::{Arm, Cell, Trial};
 use super::verdict::{self, Circumstances, decide};
-use super::{caution, factorial, holm, method, of_record, sums};
+use super::{caution, environment, factorial, holm, method, of_record, sums};
 use crate::evidence::fold::Evidence;
 use crate::evidence::rows::Loss;
 use crate::model::arm::ArmKind;
@@ -61,6 +61,8 @@ pub fn judge_trial(trial: &Trial) -> Findings {
         effects,
         effects_with_reruns: reruns,
         factorials: factorial::analyse(trial, &blocks),
+        interactions: factorial::interactions(trial, &blocks),
+        environment: environment::look(trial, &blocks),
         cautions: vec![],
         absent: ["record", "campaign", "sums"]
             .map(|name| (name.to_owned(), "the data are not a record".to_owned()))

@@ -177,6 +177,41 @@ fn factors_are_crossed_on_both_scales_and_a_term_has_its_certified_f() {
 }
 
 #[test]
+fn interactions_and_two_level_effects_stand_on_both_scales() {
+    // Case A13: the sign of the interaction depends on the scale.
+    let text = "permits,load,y\n1,2,46.7\n1,8,12.3\n2,2,90.8\n2,8,34.2\n";
+    let factors = vec!["permits".into(), "load".into()];
+    let findings = found(text, &Question { factors, better: Better::Higher, ..asked() });
+    let effects = &findings.factorials[0].two_level.as_ref().expect("two levels").effects;
+    let coefficients: Vec<f64> = effects.iter().map(|e| e.coefficient.expect("a number")).collect();
+    for (found, right) in coefficients.iter().zip([16.5, -22.75, -5.55]) {
+        assert!((found - right).abs() < 1e-12, "{coefficients:?}");
+    }
+    let square = &findings.interactions[0].pairs[0].squares[0];
+    assert!((square.linear.estimate.unwrap() + 22.2).abs() < 1e-9, "{:?}", square.linear);
+    assert!((square.log.estimate.unwrap() - 1.430_052_65).abs() < 1e-7, "{:?}", square.log);
+}
+
+#[test]
+fn drift_is_looked_for_only_where_the_order_of_runs_is_known() {
+    let rows: String = (0..20)
+        .map(|i| {
+            let (arm, block) = (["a", "b", "b", "a"][i % 4], i / 2);
+            format!("{block},{arm},{i},{}\n", 100.0 + i as f64)
+        })
+        .collect();
+    let text = format!("block,arm,t,y\n{rows}");
+    let question = Question { block: Some("block".into()), ..against_a(Scale::Log) };
+    let blind = found(&text, &question);
+    assert!(blind.environment[0].absent["drift"].contains("in what order"), "{:?}", blind.environment);
+    let seeing = found(&text, &Question { order: Some("t".into()), ..question });
+    let drift = seeing.environment[0].drift.as_ref().expect("drift");
+    assert!(drift.found, "{drift:?}");
+    assert!(seeing.cautions.contains(&drift.sentence), "{:?}", seeing.cautions);
+    assert!((answer(&seeing).ratio.unwrap() - 1.0).abs() < 0.01, "blocks take the drift out");
+}
+
+#[test]
 fn a_value_that_is_no_number_is_counted_with_its_text_and_others_are_complaints() {
     let rows: Vec<String> = serde_json::from_value(shared("A09")["raw"].clone()).expect("texts");
     let findings = found(&format!("y\n{}\n", rows.join("\n")), &asked());

@@ -10,6 +10,7 @@ mod house;
 mod lab;
 mod lab_holds;
 mod listeners;
+mod method;
 mod mistakes;
 mod over_ssh;
 mod process;

@@ -1,0 +1,12 @@
+//! The promises of the method, held by simulated campaigns in the short form of `cargo bench --bench method`.
+
+#[path = "../bench/simulation.rs"]
+mod simulation;
+
+#[test]
+fn simulated_campaigns_hold_what_the_method_promises() {
+    let checks = simulation::checks(500, &[6, 10]);
+    assert!(checks.len() > 40, "{} promises", checks.len());
+    let broken: Vec<_> = checks.iter().filter(|check| !check.holds()).collect();
+    assert!(broken.is_empty(), "{} of {} promises: {broken:#?}", broken.len(), checks.len());
+}
