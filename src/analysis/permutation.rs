@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn the_chances_of_all_splits_add_up_to_one() {
         for (control, arm) in [(1, 1), (3, 7), (12, 5)] {
-            let tied = Stratum { control: vec![1.0; control], arm: vec![1.0, 2.0].repeat(arm) };
+            let tied = Stratum { control: vec![1.0; control], arm: [1.0, 2.0].repeat(arm) };
             for pattern in [Pattern::untied(&tied), Pattern::of(&tied, 0.0), Pattern::of(&tied, 1.0)] {
                 let all: f64 = pattern.chances().iter().sum();
                 assert!((all - 1.0).abs() < 1e-12, "{pattern:?}: {all}");
