@@ -1,6 +1,7 @@
 //! The one integration test binary: what is tested from outside the rooms.
 
 mod agent;
+mod analyse;
 mod desk;
 mod elf;
 mod embedded;
