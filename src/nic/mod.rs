@@ -12,3 +12,6 @@ pub mod link;
 #[cfg(test)]
 pub mod namespace;
 pub mod route;
+#[cfg(test)]
+#[path = "../../tests/it/skip.rs"]
+pub mod skip;
