@@ -30,14 +30,12 @@ const QUIET_NS: u64 = 20_000_000;
 const ETHERNET_HEADER: u32 = 14;
 
 /// How to send; `pace` None is as fast as the interface takes them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plan {
     pub batch: u32,
     pub pace: Option<Pace>,
     pub extent: Extent,
     pub digest: bool,
-    /// The CPU of each thread in the order of the ways out; empty: wherever the scheduler puts them.
-    pub cpus: Vec<usize>,
 }
 
 /// What came of a run.
@@ -99,21 +97,25 @@ pub enum SendError {
 pub struct Sender {
     frames: Arc<Frames>,
     ways: Vec<Box<dyn Egress>>,
+    cpus: Vec<usize>,
     counters: CounterSource,
 }
 
 impl Sender {
-    /// A sender of `frames` by `ways`, at least one. `check_mtu` comes before.
+    /// A sender of `frames` by `ways`, at least one. `check_mtu` comes before. `cpus` are those that the
+    /// threads of the ways are bound to, in their order; empty: wherever the scheduler puts them.
     ///
     /// # Errors
-    /// The interface's counters are not to be had.
+    /// A CPU is not there or lacks, or the interface's counters are not to be had.
     pub fn new(
         interface: &Interface,
         frames: Arc<Frames>,
         ways: Vec<Box<dyn Egress>>,
+        cpus: Vec<usize>,
     ) -> Result<Self, SendError> {
         assert!(!ways.is_empty(), "a sender needs a way out");
-        Ok(Self { frames, ways, counters: CounterSource::open(&interface.name)? })
+        cpu::check(&cpus, ways.len())?;
+        Ok(Self { frames, ways, cpus, counters: CounterSource::open(&interface.name)? })
     }
 
     /// Sends by the plan. `tell` is told about every 100 ms how it goes, and ends the run by `true`.
@@ -121,7 +123,6 @@ impl Sender {
     /// # Errors
     /// The interface went away, is down or takes no frames, or its counters cannot be read.
     pub fn run(&mut self, plan: &Plan, tell: impl FnMut(Glance<'_>) -> bool) -> Result<Sent, SendError> {
-        cpu::check(&plan.cpus, self.ways.len())?;
         let handed: Vec<Handed> = (0..self.frames.streams()).map(|_| Handed::default()).collect();
         let (gate, stop, look_ns) = (Gate::default(), AtomicBool::new(false), AtomicU64::new(u64::MAX));
         let lanes = self.ways.len();
@@ -139,10 +140,10 @@ impl Sender {
             // However this ends, the threads end with it.
             let _ended = Ended(&shared);
             for (lane, way) in self.ways.iter_mut().enumerate() {
-                let (shared, note) = (&shared, note.clone());
+                let (shared, note, cpu) = (&shared, note.clone(), self.cpus.get(lane).copied());
                 thread::Builder::new()
                     .name(format!("sender {lane}"))
-                    .spawn_scoped(scope, move || shared.send(lane, way.as_mut(), &note))
+                    .spawn_scoped(scope, move || shared.send(lane, cpu, way.as_mut(), &note))
                     .map_err(SendError::Thread)?;
             }
             drop(note);
@@ -200,9 +201,9 @@ impl Drop for Ended<'_> {
 
 impl Shared<'_> {
     /// The thread of one lane.
-    fn send(&self, lane: usize, way: &mut dyn Egress, note: &SyncSender<Note>) {
+    fn send(&self, lane: usize, cpu: Option<usize>, way: &mut dyn Egress, note: &SyncSender<Note>) {
         // Nobody reads a note of a run that was called off.
-        if let Some(Err(e)) = self.plan.cpus.get(lane).map(|&cpu| bind_thread(cpu)) {
+        if let Some(Err(e)) = cpu.map(bind_thread) {
             let _ = note.send(Note::Ended(Err(e.into())));
             return;
         }
@@ -239,7 +240,7 @@ impl Watcher<'_> {
         self.shared.gate.open(start_ns);
 
         let mut ended: Vec<LaneSent> = Vec::new();
-        let (mut stopped, mut ask_ns) = (false, start_ns);
+        let (mut stopped, mut ask_ns) = (false, start_ns + ASK_EVERY_NS);
         loop {
             let now_ns = monotonic_ns();
             if now_ns >= watch.next_look_ns() {

@@ -40,13 +40,13 @@ fn frames(size: u32, streams: u16) -> Frames {
 }
 
 fn plan(extent: Extent) -> Plan {
-    Plan { batch: 64, pace: None, extent, digest: true, cpus: vec![] }
+    Plan { batch: 64, pace: None, extent, digest: true }
 }
 
 fn sender(interface: &Interface, frames: &Frames) -> Sender {
     let frames = Arc::new(frames.clone());
     let ways = open_each(interface, &frames).expect("sockets");
-    Sender::new(interface, frames, ways).expect("counters")
+    Sender::new(interface, frames, ways, vec![]).expect("counters")
 }
 
 /// A receiver with a ring of 64 MiB.
@@ -91,17 +91,15 @@ fn every_frame_arrives_exactly_once_with_the_same_digest_at_both_ends() {
             let frames = Frames::new(&sizes, streams, SEED).expect("in range").stamped(round % 2 == 1);
             let receiver = receiver(&far, &frames);
             let mut sender = sender(&near, &frames);
-            // So few that the ring holds them all: many sending threads may keep the receiving one from its CPU.
-            let each = 30_000 / u64::from(streams.max(6));
-            let plan = Plan { batch, ..plan(Extent::Frames(each)) };
+            let plan = Plan { batch, ..plan(Extent::Frames(2000)) };
             let (sent, received, accounts) = exchange(&mut sender, receiver, &plan);
             let digests = received.seen.digests.expect("asked for");
             for (stream, sent) in sent.streams.iter().enumerate() {
                 let (account, digest) = (accounts[stream], digests[stream]);
                 assert!(account.exactly_once(), "{size} B, stream {stream}: {account:?}");
-                assert_eq!((sent.handed, sent.digest), (each, Some(digest)), "{size} B, stream {stream}");
+                assert_eq!((sent.handed, sent.digest), (2000, Some(digest)), "{size} B, stream {stream}");
             }
-            assert_eq!(sent.left_total, each * u64::from(streams), "by the interface's own counter");
+            assert_eq!(sent.left_total, 2000 * u64::from(streams), "by the interface's own counter");
             assert_eq!((received.seen.foreign.total(), sent.cut_short), (0, false));
             assert_eq!(received.progress.drops, 0);
         }
@@ -151,14 +149,16 @@ fn frames_larger_than_the_interface_takes_are_refused_with_both_numbers() {
 fn threads_bound_to_cpus_send_and_cpus_that_are_not_there_are_refused() {
     inside("packet::tests::threads_bound_to_cpus_send_and_cpus_that_are_not_there_are_refused", || {
         let (near, _) = link();
-        let mut sender = sender(&near, &frames(64, 2));
-        let there = allowed()[0];
-        let bound = Plan { cpus: vec![there, there], ..plan(Extent::Frames(1000)) };
-        let sent = sender.run(&bound, |_| false).expect("sent");
+        let (frames, there) = (Arc::new(frames(64, 2)), allowed()[0]);
+        let open = |cpus| {
+            let ways = open_each(&near, &frames).expect("sockets");
+            Sender::new(&near, Arc::clone(&frames), ways, cpus)
+        };
+        let mut sender = open(vec![there, there]).expect("a CPU for both");
+        let sent = sender.run(&plan(Extent::Frames(1000)), |_| false).expect("sent");
         assert_eq!(sent.streams.iter().map(|s| s.handed).collect::<Vec<_>>(), [1000, 1000]);
         assert_eq!((sent.cut_short, sent.left_total), (false, 2000));
-        let nowhere = Plan { cpus: vec![there, 1023], ..bound };
-        let text = sender.run(&nowhere, |_| false).expect_err("no such CPU").to_string();
+        let text = open(vec![there, 1023]).err().expect("no such CPU").to_string();
         assert!(text.contains("CPU 1023"), "{text}");
     });
 }
