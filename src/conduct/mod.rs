@@ -16,8 +16,8 @@ mod prepare;
 mod requirement;
 mod run;
 mod search;
-mod steps;
 mod steering;
+mod steps;
 mod trial;
 mod watch;
 

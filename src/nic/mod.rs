@@ -9,13 +9,13 @@ pub mod driver;
 pub mod driver_counters;
 pub mod ethtool;
 pub mod features;
-pub mod hardware_stamps;
 pub mod flow_apply;
 pub mod flow_bytes;
 pub mod flow_error;
 pub mod flow_plan;
 pub mod flow_port;
 pub mod flow_refusal;
+pub mod hardware_stamps;
 pub mod interface;
 pub mod kernel_log;
 pub mod link;
@@ -23,5 +23,8 @@ pub mod management;
 #[cfg(test)]
 pub mod namespace;
 pub mod route;
-pub mod sampler;
 pub mod rxnfc;
+pub mod sampler;
+#[cfg(test)]
+#[path = "../../tests/it/skip.rs"]
+pub mod skip;
