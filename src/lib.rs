@@ -6,7 +6,7 @@
 //! |---|---|---|---|
 //! | `model` | P | the words of the glossary as types | – |
 //! | `yaml` | P | the one door to YAML: options, limits, located values, complaints with carets | – |
-//! | `rule` | P | the one door to CEL: rules over levels and facts | model |
+//! | `rule` | P | the one door to CEL: rules over levels and facts, and plain conditions | model |
 //! | `campaign` | P | YAML → Campaign: file shape, resolve, all complaints, JSON schema | model, yaml, rule |
 //! | `inventory` | P | YAML → Hosts | model, yaml, rule |
 //! | `design` | P | Campaign → Plan: grid, exclusions, order, audit | model, yaml, rule, campaign |
@@ -19,8 +19,9 @@
 //! | `record` | W | the archive: writer, reader, layout | model, evidence |
 //! | `analysis` | P | evidence → Findings: summary and effects | model, evidence |
 //! | `report` | P | Findings → pages and tables | model, analysis, evidence |
-//! | `agent` | H | the servant on a host: serve, facts, lease, children | model, protocol, nic |
-//! | `nic` | H | the doorway to the kernel: links and counters | model |
+//! | `agent` | H | the servant on a host: serve, facts, journal, lease, children | model, protocol, setting, nic |
+//! | `setting` | H | one file per host setting: read, apply, put back | model, nic |
+//! | `nic` | H | the doorway to the kernel: links, counters and flow rules | model |
 //! | `packet` | H | frames, ledger, AF_PACKET senders and receivers | model, nic |
 //! | `xdp` | H | AF_XDP sockets by plain system calls, and the programs that they need | model, packet, nic |
 //! | `tool` | H | built-in tools as programs | model, packet, nic, xdp |
@@ -43,6 +44,7 @@ pub mod record;
 pub mod remote;
 pub mod report;
 pub mod rule;
+pub mod setting;
 pub mod tool;
 pub mod verify;
 pub mod xdp;

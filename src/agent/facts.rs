@@ -7,9 +7,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::identity::Digests;
-use super::{management, ports, resolve};
+use super::{ports, resolve};
 use crate::model::facts::Facts;
 use crate::nic::interface::Interface;
+use crate::nic::management;
 
 /// Reads all facts; hashes the programs asked for, which may take a while.
 pub fn gather(
@@ -60,6 +61,37 @@ pub fn gather(
     facts
 }
 
+/// Facts that may move while a campaign runs, and then are worth an event: what bounds the clock, what
+/// slowed it down, which ports are routed, and the links.
+pub fn look(asked_ports: &BTreeMap<String, String>, ssh_connection: &str) -> Facts {
+    let mut facts = Facts::new();
+    let mut put = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            facts.insert(name.to_owned(), value);
+        }
+    };
+    put("freq_min_khz", same_everywhere("scaling_min_freq").and_then(|t| first_number(&t)));
+    put("freq_max_khz", same_everywhere("scaling_max_freq").and_then(|t| first_number(&t)));
+    put("throttled", throttled());
+    put("management_interfaces", management::interfaces(ssh_connection).map(Value::from));
+    put(
+        "ports",
+        Some(asked_ports.iter().map(|(name, interface)| (name.clone(), ports::look(interface))).collect()),
+    );
+    facts
+}
+
+/// How often the processors were slowed down for their heat, all counters together.
+fn throttled() -> Option<Value> {
+    let cpus = fs::read_dir("/sys/devices/system/cpu").ok()?.flatten();
+    let counters = cpus.flat_map(|cpu| {
+        let folder = cpu.path().join("thermal_throttle");
+        ["core_throttle_count", "package_throttle_count"].map(|name| text(folder.join(name)))
+    });
+    let counts: Vec<u64> = counters.flatten().filter_map(|text| text.parse().ok()).collect();
+    (!counts.is_empty()).then(|| counts.iter().sum::<u64>().into())
+}
+
 /// Name of this host, of the namespace that the agent lives in.
 pub fn hostname() -> Option<String> {
     text("/proc/sys/kernel/hostname")
@@ -82,10 +114,27 @@ fn processor(put: &mut impl FnMut(&str, Option<Value>)) {
     put("governor", same_everywhere("scaling_governor").map(Value::from));
     put("freq_min_khz", same_everywhere("scaling_min_freq").and_then(|t| first_number(&t)));
     put("freq_max_khz", same_everywhere("scaling_max_freq").and_then(|t| first_number(&t)));
+    let words = |path: String| text(path).map(|t| t.split_whitespace().collect::<Vec<_>>().into());
+    put("governor_can", words(format!("{cpu}/cpufreq/policy0/scaling_available_governors")));
+    put("power_mode_can", words("/sys/firmware/acpi/platform_profile_choices".into()));
+    put("freq_hardware_max_khz", same_everywhere("cpuinfo_max_freq").and_then(|t| first_number(&t)));
+    put("core_types", core_types());
     let no_turbo = text(format!("{cpu}/intel_pstate/no_turbo")).map(|t| t == "0");
     let boost = text(format!("{cpu}/cpufreq/boost")).map(|t| t == "1");
     put("turbo", no_turbo.or(boost).map(Value::from));
+    for name in ["energy_preference", "power_mode", "cstates"] {
+        put(name, ports::setting_text(name, None).map(Value::from));
+    }
+    put("throttled", throttled());
     put("smt", text(format!("{cpu}/smt/active")).map(|t| Value::from(t == "1")));
+}
+
+/// Kind of core to its processors: `P` and `E` where the kernel tells two kinds apart.
+fn core_types() -> Option<Value> {
+    let hybrid = [("P", "/sys/devices/cpu_core/cpus"), ("E", "/sys/devices/cpu_atom/cpus")];
+    let kinds: serde_json::Map<String, Value> =
+        hybrid.iter().filter_map(|(kind, path)| Some(((*kind).to_owned(), text(path)?.into()))).collect();
+    (!kinds.is_empty()).then(|| kinds.into())
 }
 
 /// The value that all processors share, or all that occur, joined by commas.
@@ -178,6 +227,9 @@ mod tests {
         assert_eq!(facts["programs"]["sh"]["sha256"].as_str().map(str::len), Some(64));
         assert_eq!(facts["ports"]["a"]["interface"], "lo");
         assert_eq!(facts["ports"]["a"]["mtu"], 65536);
+        let of_ports = facts["ports"]["a"].as_object().unwrap().keys();
+        let told = of_ports.filter(|name| !crate::model::facts::is_known(name));
+        assert_eq!(told.collect::<Vec<_>>(), Vec::<&String>::new(), "hosts files may require every fact");
     }
 
     #[test]

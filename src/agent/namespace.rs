@@ -71,7 +71,7 @@ fn new_network_namespace() -> Result<(), NamespaceError> {
             return Err(failed("making mounts private")(io::Error::last_os_error()));
         }
         // Else /sys/class/net goes on showing the parent's interfaces. Where this is refused the port facts do without it.
-        let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
+        let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
         libc::mount(c"sysfs".as_ptr(), c"/sys".as_ptr(), c"sysfs".as_ptr(), flags, ptr::null());
     }
     Ok(())

@@ -2,9 +2,9 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
@@ -13,13 +13,16 @@ use serde_json::Value;
 use super::channel::{Inbox, Outbox};
 use super::identity::Digests;
 use super::jobs::{Happening, Jobs};
+use super::keeper::{self, Keeper};
 use super::launch::{Isolation, Terms, wake_descriptor};
 use super::lease::{self, Lease, LeaseError};
 use super::resolve::{self, Refusal, Resolved};
 use super::workdir::WorkFolder;
 use super::{AgentArgs, EXIT_DONE, EXIT_LOST, facts};
+use crate::model::change::PutBack;
 use crate::model::job::{JobReport, JobSpec};
 use crate::protocol::message::{Answer, Ask, Reply, Request, VERSION, Welcome};
+use crate::setting::Roots;
 
 /// How long a workstation may take until it says hello.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -40,6 +43,7 @@ struct Servant<'a> {
     terms: Terms,
     lease: Option<Lease>,
     work: Option<WorkFolder>,
+    keeper: Option<Arc<Mutex<Keeper>>>,
     /// State of an agent whose host is its own, so that no lease of it outlives it.
     own_state: Option<tempfile::TempDir>,
     digests: Arc<Digests>,
@@ -73,6 +77,7 @@ pub fn serve(args: &AgentArgs) -> io::Result<i32> {
         terms: Terms { isolation, lock: None, lease: PATIENCE },
         lease: None,
         work: None,
+        keeper: None,
         own_state: None,
         digests: Arc::default(),
         findings: mpsc::channel(),
@@ -82,6 +87,7 @@ pub fn serve(args: &AgentArgs) -> io::Result<i32> {
     };
     let status = servant.run(&mut inbox, &signals);
     servant.jobs.end_all();
+    servant.put_back();
     status
 }
 
@@ -171,8 +177,22 @@ impl Servant<'_> {
                 });
                 None
             }
-            Ask::MakeLink { near, far, peer_pid } => done(self.in_the_box().and_then(|()| {
-                crate::nic::link::make_veth(&near, &far, peer_pid).map_err(|e| e.to_string())
+            Ask::Look { ports } => {
+                let connection = self.ssh_connection();
+                Some(Answer::Facts(facts::look(&ports, &connection)))
+            }
+            Ask::Apply { settings } => {
+                if let Some(Err(holder)) = self.lease.as_ref().map(Lease::still_ours) {
+                    return Some(Answer::Leased { holder });
+                }
+                self.keep(id, move |keeper| Answer::Applied(keeper.apply(&settings)))
+            }
+            Ask::Restore => self.keep(id, |keeper| Answer::Restored(keeper.put_back())),
+            Ask::Settings { interfaces } => self
+                .keep(id, move |keeper| Answer::Settings(keeper.seen(interfaces.iter().map(String::as_str)))),
+            Ask::MakeLink { near, far, peer_pid, queues } => done(self.in_the_box().and_then(|()| {
+                crate::nic::link::make_veth_with_queues(&near, &far, peer_pid, queues)
+                    .map_err(|e| e.to_string())
             })),
             Ask::PortUp { interface } => done(self.in_the_box().and_then(|()| {
                 crate::nic::link::bring_up("lo").map_err(|e| e.to_string())?;
@@ -194,6 +214,30 @@ impl Servant<'_> {
             Ask::Bye => {
                 self.farewell = true;
                 Some(Answer::Done)
+            }
+        }
+    }
+
+    /// Lets the keeper of settings answer in a thread of its own: cards take seconds for some changes.
+    fn keep(&self, id: u64, work: impl FnOnce(&mut Keeper) -> Answer + Send + 'static) -> Option<Answer> {
+        let keeper = self.keeper.clone()?;
+        self.help(move || {
+            let answer = work(&mut keeper.lock().unwrap_or_else(PoisonError::into_inner));
+            Finding::Reply(Reply { re: Some(id), answer })
+        });
+        None
+    }
+
+    /// The last thing of a session: waits for a change that is under way, then puts all back.
+    fn put_back(&mut self) {
+        // Whoever overtook the lease has read the journal and has put back what is in it.
+        if self.lease.as_ref().is_none_or(|lease| lease.still_ours().is_err()) {
+            return;
+        }
+        if let Some(keeper) = &self.keeper {
+            let done = keeper.lock().unwrap_or_else(PoisonError::into_inner).put_back();
+            if let Some(text) = keeper::complaint(&done) {
+                super::complain(text);
             }
         }
     }
@@ -239,6 +283,12 @@ impl Servant<'_> {
             Ok(work) => work,
             Err(e) => return Answer::Fault { text: format!("no folder for jobs to run in: {e}") },
         };
+        let found = match self.open_keeper(&state) {
+            Ok(found) => found,
+            Err(e) => {
+                return Answer::Fault { text: format!("no journal of settings in {}: {e}", state.display()) };
+            }
+        };
         self.terms.lease = Duration::from_millis(lease_ms.max(100));
         self.terms.lock = Some(lease.descriptor());
         let welcome = Welcome {
@@ -248,9 +298,19 @@ impl Servant<'_> {
             hostname: facts::hostname().unwrap_or_default(),
             boot_id: facts::boot_id().unwrap_or_default(),
             isolation: self.terms.isolation.name().into(),
+            found,
         };
         (self.lease, self.work) = (Some(lease), Some(work));
         Answer::Welcome(welcome)
+    }
+
+    /// Before anything else is done here, what a killed agent left changed is put back.
+    fn open_keeper(&mut self, state: &Path) -> io::Result<PutBack> {
+        let boot_id = facts::boot_id().ok_or_else(|| io::Error::other("this host tells no boot id"))?;
+        let (keeper, found) =
+            Keeper::open(state, &boot_id, Roots::default(), self.ssh_connection(), self.args.netns)?;
+        self.keeper = Some(Arc::new(Mutex::new(keeper)));
+        Ok(found)
     }
 
     fn state(&mut self) -> io::Result<PathBuf> {

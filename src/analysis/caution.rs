@@ -1,11 +1,14 @@
 //! What could be wrong with a record's numbers, in sentences.
 
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::findings::Findings;
 use super::pairs::Pairing;
 use super::setup;
-use crate::evidence::event::HostNote;
+use crate::evidence::event::{ChangeNote, HostNote};
 use crate::evidence::fold::Evidence;
 
 /// Lists cautions that this very record gives ground for, the gravest first.
@@ -25,8 +28,10 @@ pub fn list(pairing: &Pairing, findings: &Findings) -> Vec<String> {
     }
     completion(findings, &mut found);
     left_out(findings, &mut found);
+    links(evidence, &mut found);
     sessions(pairing, evidence, &mut found);
     hosts(evidence, &mut found);
+    moved(evidence, &mut found);
     family(findings, &mut found);
     let left_behind: u32 =
         evidence.runs.iter().flat_map(|r| &r.note.roles).map(|role| role.report.left_behind).sum();
@@ -78,6 +83,31 @@ fn left_out(findings: &Findings, found: &mut Vec<String>) {
     }
 }
 
+fn links(evidence: &Evidence, found: &mut Vec<String>) {
+    for (session, note) in evidence.links.iter().filter(|(_, note)| !note.clean) {
+        found.push(format!(
+            "The link {} was refused in session {}: it did not deliver all of the untouched control {}. {}",
+            note.link,
+            session + 1,
+            note.cell,
+            note.faults.first().map_or("", String::as_str)
+        ));
+    }
+}
+
+/// What single runs give ground for, each kind once with its count and the first that was seen.
+pub fn of_runs(evidence: &Evidence) -> Vec<String> {
+    let mut kinds: BTreeMap<&String, (usize, &String)> = BTreeMap::new();
+    for (what, seen) in evidence.runs.iter().flat_map(|row| &row.note.cautions) {
+        kinds.entry(what).or_insert((0, seen)).0 += 1;
+    }
+    let all = evidence.runs.len();
+    let line = |(what, (count, seen)): (&String, (usize, &String))| {
+        format!("In {count} of {all} runs: {what} (first: {seen}).")
+    };
+    kinds.into_iter().map(line).collect()
+}
+
 fn sessions(pairing: &Pairing, evidence: &Evidence, found: &mut Vec<String>) {
     for after in 1..evidence.sessions.len() {
         let differing = pairing.differences(after - 1, after);
@@ -99,12 +129,37 @@ fn hosts(evidence: &Evidence, found: &mut Vec<String>) {
         found.push("The hosts are network namespaces of one machine: frames cross no wire, and rates say what its CPUs can do.".to_owned());
     }
     for (name, note) in hosts {
-        host(name, note, found);
+        host(name, note, evidence, found);
     }
 }
 
-fn host(name: &str, note: &HostNote, found: &mut Vec<String>) {
-    if let Some(governor) = note.facts.get("governor").and_then(Value::as_str)
+/// Facts that did not stay what they were, each once with its first and last text.
+fn moved(evidence: &Evidence, found: &mut Vec<String>) {
+    let mut facts: IndexMap<(&str, &str), Vec<&ChangeNote>> = IndexMap::new();
+    for (_, note) in &evidence.changes {
+        facts.entry((&note.host, &note.fact)).or_default().push(note);
+    }
+    for ((host, fact), notes) in facts {
+        let (Some(first), Some(last)) = (notes.first(), notes.last()) else { continue };
+        let blocks: Vec<String> = notes.iter().map(|note| note.after.to_string()).collect();
+        let after = if notes.len() == 1 { "by the end of block" } else { "by the ends of blocks" };
+        found.push(format!(
+            "{host}: {fact} was {} when the trial began and {} {after} {}; runs before and after it may not compare.",
+            first.was,
+            last.now,
+            blocks.join(", ")
+        ));
+    }
+    for (host, stuck) in evidence.stuck() {
+        found.push(format!("{host} could not be put back as it was: {}.", stuck.join("; ")));
+    }
+}
+
+fn host(name: &str, note: &HostNote, evidence: &Evidence, found: &mut Vec<String>) {
+    let held =
+        evidence.settings.iter().rev().find(|(_, s)| s.host == name && s.applied.setting == "governor");
+    let governor = held.map(|(_, s)| s.applied.now.as_str());
+    if let Some(governor) = governor.or(note.facts.get("governor").and_then(Value::as_str))
         && governor != "performance"
     {
         found.push(format!(

@@ -38,6 +38,9 @@ pub struct Findings {
     pub effects_with_reruns: Vec<RerunFinding>,
     /// What could be wrong with these numbers, in words.
     pub cautions: Vec<String>,
+    /// What single runs give ground for, each kind once with its count: host-bound, software stamps…
+    #[serde(default)]
+    pub run_cautions: Vec<String>,
 }
 
 /// How the numbers were made.

@@ -54,6 +54,7 @@ pub fn judge(evidence: &Evidence) -> Findings {
         effects,
         effects_with_reruns: reruns,
         cautions: vec![],
+        run_cautions: caution::of_runs(pairing.evidence()),
     };
     findings.cautions = caution::list(&pairing, &findings);
     findings

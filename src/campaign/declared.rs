@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 
+use super::steer::Steer;
 use crate::model::arm::Arm;
 use crate::model::level::Level;
 use crate::model::response::Response;
@@ -25,9 +26,12 @@ pub struct Campaign {
     pub variables: IndexMap<String, Vec<Level>>,
     /// The control first, then treatments, combinations (`a+b`) and anchors; names are unique.
     pub arms: Vec<Arm>,
-    /// Host fact to the text that it must have on every host.
+    /// Setting or host fact to the template of its text, on every host that a cell uses.
     pub hold: IndexMap<String, String>,
+    pub steer: Option<Steer>,
     pub workload: Workload,
+    /// The untouched control must lose nothing on a link, both ways, before anything on it counts.
+    pub baseline: bool,
     pub accept: Vec<Accept>,
     pub exclude: Vec<Exclusion>,
     pub blocks: Blocks,

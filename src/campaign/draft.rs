@@ -6,6 +6,7 @@ use super::declared::Places;
 use super::work::Field;
 use crate::model::arm::Arm;
 use crate::model::level::Level;
+use crate::model::workload::Stamps;
 use crate::rule::Rule;
 use crate::yaml::{Complaint, Loc, Node};
 
@@ -21,6 +22,8 @@ pub(super) struct Draft<'a> {
     pub(super) arms_whole: bool,
     /// Which workload it is, once that much is known.
     pub(super) preset: Option<Preset>,
+    /// What a `packets` workload yields, once it is read.
+    pub(super) packets: Option<PacketsShape>,
     /// Every template of the workload.
     pub(super) blanks: Vec<Blank<'a>>,
     /// Whether `blanks` is all that the file declares.
@@ -34,6 +37,18 @@ pub(super) struct Draft<'a> {
 pub(super) enum Preset {
     Packets,
     Command,
+}
+
+/// What of a `packets` workload decides which responses it has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PacketsShape {
+    /// A list or a search instead of one load.
+    pub(super) stepped: bool,
+    pub(super) searched: bool,
+    /// In every cell; where a level decides, it is not.
+    pub(super) one_way: bool,
+    pub(super) stamps: Option<Stamps>,
+    pub(super) latency: bool,
 }
 
 /// An exclusion whose rule could be read.

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::blank::{fill, names};
 use super::combination;
 use super::draft::{Blank, Draft};
+use super::packets::SETTLE;
 use super::work::Field;
-use super::workload::SETTLE;
 use crate::yaml::{Complaint, Span, quantity};
 
 /// Complains about templates that do not give what their field needs, about a link from a port to
@@ -93,30 +93,44 @@ fn same_port(draft: &Draft<'_>, out: &mut Vec<Complaint>) {
     }
 }
 
-/// A run lasts at least as long as its frames are sent and settle.
+/// A run lasts at least as long as its frames are sent and settle, every step of it.
 fn too_long(timeout_ms: Option<u64>, draft: &Draft<'_>, out: &mut Vec<Complaint>) {
     let Some(timeout_ms) = timeout_ms else { return };
-    let timed: Vec<&Blank<'_>> =
-        draft.blanks.iter().filter(|blank| matches!(blank.field, Field::Duration | Field::Settle)).collect();
-    let Some(duration) = timed.iter().find(|blank| blank.field == Field::Duration) else { return };
-    let names: BTreeSet<&str> = timed.iter().flat_map(|blank| names(blank.template)).collect();
-    // Without a `settle` of its own the default counts.
-    let base = if timed.len() == 1 { quantity::duration_ms(SETTLE, 0..=u64::MAX).unwrap_or(0) } else { 0 };
-    let mut longest = 0;
+    let of = |field: Field| draft.blanks.iter().find(move |blank| blank.field == field);
+    let Some(duration) = of(Field::Duration) else { return };
+    let parts = [Some(duration), of(Field::Settle), of(Field::MostTrials)];
+    let names: BTreeSet<&str> = parts.iter().flatten().flat_map(|blank| names(blank.template)).collect();
+    let searched = parts[2].is_some();
+    let listed = draft.blanks.iter().filter(|blank| blank.field == Field::Step).count().max(1) as u64;
+    let (mut longest, mut of_steps) = (0, 1);
     combination::each(&names, draft, &mut |combination| {
-        let ms = |blank: &&Blank<'_>| {
-            let text = fill(blank.template, &|name| combination.text(name)).unwrap_or_default();
-            quantity::duration_ms(&text, 0..=u64::MAX).unwrap_or(0)
-        };
-        longest = longest.max(base + timed.iter().map(ms).sum::<u64>());
+        let text =
+            |blank: &Blank<'_>| fill(blank.template, &|name| combination.text(name)).unwrap_or_default();
+        let ms = |text: &str| quantity::duration_ms(text, 0..=u64::MAX).unwrap_or(0);
+        // Without a `settle` of its own the default counts.
+        let settle = ms(&parts[1].map_or(SETTLE.to_owned(), text));
+        let trials = parts[2].and_then(|blank| text(blank).parse().ok());
+        let steps = trials.unwrap_or(listed);
+        // The trials that narrow a search may be shorter; how many of them are is not known before.
+        let run = (settle + ms(&text(duration))).saturating_mul(steps);
+        if run > longest {
+            (longest, of_steps) = (run, steps);
+        }
     });
     if longest >= timeout_ms {
-        let message =
-            format!("a run sends for {longest} ms with its settling, and the timeout is {timeout_ms} ms");
+        let steps = match (searched, of_steps) {
+            (true, n) => format!(", in at most {n} trials"),
+            (false, 1) => String::new(),
+            (false, n) => format!(", in {n} steps"),
+        };
+        let message = format!(
+            "a run sends for {longest} ms with its settling{steps}, and the timeout is {timeout_ms} ms"
+        );
         let complaint = match draft.places.given("timeout") {
             None => Complaint::error(duration.node.span, message),
             Some(place) => Complaint::error(place, message).also(duration.node.span, "sent this long"),
         };
-        out.push(complaint.help("raise `timeout`, or shorten `duration` or `settle`"));
+        let more = if searched { ", or `most_trials`" } else { "" };
+        out.push(complaint.help(format!("raise `timeout`, or shorten `duration` or `settle`{more}")));
     }
 }

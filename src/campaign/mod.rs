@@ -8,11 +8,13 @@ mod draft;
 mod exclusions;
 mod fields;
 mod naming;
+mod packets;
 mod parse;
 mod responses;
 mod sense;
 mod shape;
 mod starter;
+mod steer;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -33,3 +35,4 @@ pub use declared::{Accept, Blocks, Campaign, Exclusion, Expected, Order, Places}
 pub use parse::{Parsed, parse};
 pub use shape::schema;
 pub use starter::starter;
+pub use steer::Steer;

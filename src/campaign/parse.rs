@@ -4,12 +4,14 @@ use indexmap::IndexMap;
 
 use super::declared::{Accept, Blocks, Campaign, Exclusion, Expected, Order, Places};
 use super::draft::{Draft, Excluded, Preset};
-use super::{arms, exclusions, fields, naming, responses, sense, workload};
+use super::work::Field;
+use super::{arms, exclusions, fields, naming, responses, sense, steer, workload};
 use crate::model::facts::KNOWN;
 use crate::model::level::Level;
+use crate::model::setting;
 use crate::yaml::{self, Complaint, Entry, Fields, Source, Span, has_errors, unknown};
 
-pub(super) const KEYS: [&str; 20] = [
+pub(super) const KEYS: [&str; 22] = [
     "campaign",
     "question",
     "hypothesis",
@@ -20,7 +22,9 @@ pub(super) const KEYS: [&str; 20] = [
     "combine",
     "anchors",
     "hold",
+    "steer",
     "workload",
+    "baseline",
     "verify",
     "accept",
     "exclude",
@@ -31,6 +35,7 @@ pub(super) const KEYS: [&str; 20] = [
     "max_cells",
     "expect",
 ];
+pub(super) const BASELINE_KEYS: [&str; 1] = ["delivery"];
 pub(super) const BLOCKS_KEYS: [&str; 3] = ["count", "order", "seed"];
 pub(super) const EXPECT_KEYS: [&str; 4] = ["refused", "rejected", "timed_out", "failed"];
 pub(super) const ORDERS: [(&str, Order); 3] =
@@ -70,6 +75,7 @@ pub fn parse(source: &Source) -> Parsed {
         arms: Vec::new(),
         arms_whole: false,
         preset: None,
+        packets: None,
         blanks: Vec::new(),
         blanks_whole: false,
         exclude: Vec::new(),
@@ -108,7 +114,9 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
         workload::read(entry, file.get("verify"), draft)
     });
     draft.blanks_whole = workload.is_some();
+    let steer = file.get("steer").map(|entry| steer::read(entry, draft));
     let accept = file.get("accept").map_or(Some(Vec::new()), |entry| accept(entry, draft));
+    let baseline = file.get("baseline").map_or(Some(false), |entry| baseline(entry, draft));
     exclusions::read(file.get("exclude"), draft);
     let blocks = file.get("blocks").map_or(Some(BLOCKS), |entry| blocks(entry, draft));
     let timeout_ms = file.get("timeout").map_or(Some(TIMEOUT_MS), |entry| {
@@ -135,7 +143,9 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
         variables: std::mem::take(&mut draft.variables),
         arms: std::mem::take(&mut draft.arms),
         hold: hold?,
+        steer: steer.map_or(Some(None), |steer| steer.map(Some))?,
         workload: workload?,
+        baseline: baseline?,
         accept: accept?,
         exclude: exclude(draft),
         blocks: blocks?,
@@ -192,19 +202,38 @@ fn variables(entry: &Entry, draft: &mut Draft<'_>) {
     }
 }
 
-fn hold(entry: &Entry, draft: &mut Draft<'_>) -> Option<IndexMap<String, String>> {
+/// Settings are brought about and facts only looked at, so a name has to be one of the two.
+fn hold<'a>(entry: &'a Entry, draft: &mut Draft<'a>) -> Option<IndexMap<String, String>> {
     draft.note("hold", &entry.key);
     let mut hold = IndexMap::new();
     for Entry { key, value } in entry.value.entries("`hold`", &mut draft.out)? {
-        draft.note(format!("hold.{}", key.value), key);
-        if !KNOWN.contains(&key.value.as_str()) {
-            let message = format!("no host tells a fact `{}`, so nothing could be held to it", key.value);
-            draft.out.push(unknown(key.span, message, &key.value, KNOWN));
+        let what = format!("hold.{}", key.value);
+        draft.note(what.as_str(), key);
+        let setting = setting::known(&key.value);
+        if setting.is_none() && !KNOWN.contains(&key.value.as_str()) {
+            let message =
+                format!("`{}` is no setting, and no host tells such a fact, so it cannot be held", key.value);
+            let names = setting::KNOWN.iter().map(|known| known.name).chain(KNOWN);
+            draft.out.push(unknown(key.span, message, &key.value, names));
         }
-        let text = value.words(&format!("`hold.{}`", key.value), &mut draft.out);
-        hold.insert(key.value.clone(), text.map_or_else(String::new, |text| text.value.to_owned()));
+        let field = setting.map_or(Field::Words, |known| Field::Held(known.name));
+        let text = workload::blank(value, &what, field, draft);
+        hold.insert(key.value.clone(), text.unwrap_or_default());
     }
     Some(hold)
+}
+
+/// `{delivery: all}`, which is the only thing that a link can be asked for.
+fn baseline(entry: &Entry, draft: &mut Draft<'_>) -> Option<bool> {
+    draft.note("baseline", &entry.key);
+    let what = "`baseline`";
+    let fields = Fields::open(&entry.value, entry.key.span, what, &BASELINE_KEYS, &mut draft.out)?;
+    if draft.preset == Some(Preset::Command) {
+        let message = "`baseline` is about links, which a `command` workload has none of";
+        draft.out.push(Complaint::error(entry.key.span, message).help("take it out"));
+    }
+    let delivery = fields.need("delivery", what, &mut draft.out)?;
+    delivery.value.choice("`delivery`", &[("all", true)], &mut draft.out)
 }
 
 fn accept(entry: &Entry, draft: &mut Draft<'_>) -> Option<Vec<Accept>> {
@@ -215,6 +244,12 @@ fn accept(entry: &Entry, draft: &mut Draft<'_>) -> Option<Vec<Accept>> {
         if rule == Some(Accept::ZeroLoss) && draft.preset == Some(Preset::Command) {
             let message = "`zero_loss` needs a `packets` workload, and this is none";
             draft.out.push(Complaint::error(item.span, message).help("take it out"));
+        }
+        if rule == Some(Accept::ZeroLoss) && draft.packets.is_some_and(|packets| packets.searched) {
+            let message = "a search goes beyond the load without loss, so `zero_loss` would reject every run";
+            draft
+                .out
+                .push(Complaint::error(item.span, message).help("take it out: the search itself holds it"));
         }
         rules.extend(rule.filter(|rule| !rules.contains(rule)));
     }

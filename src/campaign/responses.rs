@@ -1,13 +1,14 @@
 //! The responses of a campaign, with unit and direction from its workload's metrics.
 
-use super::draft::{Draft, Preset};
-use crate::model::metric::{COMMAND, Metric, PACKETS};
+use super::draft::{Draft, PacketsShape, Preset};
+use crate::model::metric::{COMMAND, Metric, Need, PACKETS, unit_shown};
 use crate::model::response::{Better, Response};
+use crate::model::workload::Stamps;
 use crate::yaml::{Complaint, Entry, Fields, Node, Span, unknown};
 
 pub(super) const RESPONSE_KEYS: [&str; 5] = ["name", "unit", "better", "margin", "primary"];
 
-/// The metrics that a workload yields; the first is its natural primary response.
+/// The metrics that a workload yields; the first whose needs are met is its natural primary response.
 fn metrics(preset: Preset) -> &'static [Metric] {
     match preset {
         Preset::Packets => &PACKETS,
@@ -18,7 +19,11 @@ fn metrics(preset: Preset) -> &'static [Metric] {
 /// Reads `responses`; where there are none, the workload's natural one is primary.
 pub(super) fn read(entry: Option<&Entry>, draft: &mut Draft<'_>) -> Vec<Response> {
     let known = draft.preset.map(metrics);
-    let natural = |known: &[Metric]| response(&known[0], None, true);
+    let shape = draft.packets;
+    let natural = |known: &[Metric]| {
+        let first = known.iter().find(|metric| lacks(metric, shape).is_none()).unwrap_or(&known[0]);
+        response(first, None, true, shape)
+    };
     let Some(entry) = entry else { return known.map(natural).into_iter().collect() };
     draft.note("responses", &entry.key);
     let Some(items) = entry.value.items("`responses`", &mut draft.out) else { return Vec::new() };
@@ -47,10 +52,11 @@ pub(super) fn read(entry: Option<&Entry>, draft: &mut Draft<'_>) -> Vec<Response
     responses
 }
 
-fn response(metric: &Metric, margin: Option<f64>, primary: bool) -> Response {
+fn response(metric: &Metric, margin: Option<f64>, primary: bool, shape: Option<PacketsShape>) -> Response {
+    let software = shape.is_some_and(|shape| shape.stamps == Some(Stamps::Software));
     Response {
         name: metric.name.to_owned(),
-        unit: metric.unit.to_owned(),
+        unit: unit_shown(metric, software),
         better: metric.better,
         margin,
         primary,
@@ -71,7 +77,39 @@ fn one(node: &Node, known: Option<&'static [Metric]>, draft: &mut Draft<'_>) -> 
         return None;
     };
     contradictions(metric, &fields, better.flatten(), draft);
-    Some((response(metric, margin.flatten(), primary.flatten() == Some(true)), name.span))
+    if let Some((message, help)) = lacks(metric, draft.packets) {
+        let message = format!("`{}` {message}", metric.name);
+        draft.out.push(Complaint::error(name.span, message).help(help));
+    }
+    let primary = primary.flatten() == Some(true);
+    Some((response(metric, margin.flatten(), primary, draft.packets), name.span))
+}
+
+/// What the workload would have to ask for to have this metric, and what to do about it.
+fn lacks(metric: &Metric, shape: Option<PacketsShape>) -> Option<(&'static str, &'static str)> {
+    let shape = shape?;
+    metric.needs.iter().find_map(|need| match need {
+        Need::Steady if shape.stepped => Some((
+            "is of one steady load, and this workload has several",
+            "take it out, or name `zero_loss_rate`; samples.csv has the rates of every step",
+        )),
+        Need::Steps if !shape.stepped => Some((
+            "comes from several loads, and this workload has one",
+            "write `load: {search: zero_loss}` or `load: {list: […]}` in place of `rate`",
+        )),
+        Need::Stamps if shape.stamps.is_none() => Some((
+            "comes from stamps of received frames, and the workload asks for none",
+            "write `stamps: hardware`; or `stamps: software`, which everything printed then says",
+        )),
+        Need::BothWays if shape.one_way => Some((
+            "is of the other direction, and frames go one way",
+            "write `both_ways: true`, or take it out",
+        )),
+        Need::Latency if !shape.latency => {
+            Some(("needs frames that carry the instant of their sending", "write `latency: true`"))
+        }
+        _ => None,
+    })
 }
 
 fn contradictions(metric: &Metric, fields: &Fields<'_>, better: Option<Better>, draft: &mut Draft<'_>) {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::yaml::shape::{Count, Duration, Label, Level, Percent, Text, Whole, without_null};
+use crate::yaml::shape::{Count, Duration, Label, Level, Percent, Sizes, Text, Whole, without_null};
 
 /// The JSON schema (draft-07, which editors read) of campaign files.
 pub fn schema() -> serde_json::Value {
@@ -41,10 +41,17 @@ pub(super) struct CampaignFile {
     combine: Option<Combine>,
     /// Older controls, kept so that a cliff under the control shows.
     anchors: Option<Vec<Anchor>>,
-    /// Facts that must have this value on every host, such as `governor: performance`.
+    /// What stays the same on the hosts of every cell, such as `governor: performance` or `queues: 7`. A
+    /// setting is brought to this value, proven by reading back, and put back at the end; another fact
+    /// is only compared. `${name}` stands for the level of a variable or setting.
     hold: Option<BTreeMap<String, Level>>,
+    /// Puts each stream of `packets` on a receive queue of its own, by rules in the receiving card. They
+    /// are proven before anything is timed, and removed at the end.
+    steer: Option<Steer>,
     /// The work of every cell. `${name}` stands for the level of a variable or setting.
     workload: Workload,
+    /// What a link must do before anything on it counts.
+    baseline: Option<Baseline>,
     /// How the work is proven before anything is timed.
     verify: Option<Verify>,
     /// What a run must meet to count as measured; otherwise it is a rejected run.
@@ -101,6 +108,26 @@ pub(super) struct Anchor {
     because: Option<Text>,
 }
 
+/// Which receive queue each stream is put on.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Steer {
+    /// By what the card tells streams apart.
+    by: SteerBy,
+    /// Streams, or a template; it must be as many as the workload has. Default: as many.
+    streams: Option<Count>,
+    /// The receive queues of stream 0, 1, 2 …, at least as many as there are streams.
+    queues: Vec<Count>,
+}
+
+/// What tells streams apart.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+pub(super) enum SteerBy {
+    /// Each stream has an ethertype of its own, from 0x88b5 on.
+    Ethertype,
+}
+
 /// The work of every cell: one of the two.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields, extend("minProperties" = 1, "maxProperties" = 1))]
@@ -117,22 +144,86 @@ pub(super) struct Workload {
 pub(super) struct Packets {
     /// Sending and receiving port, as `host.port` of the hosts file.
     between: [Text; 2],
-    /// Bytes of a frame with its FCS (RFC 2544), 64 to 1518, or a template.
-    frame_size: Count,
-    /// Streams, 1 to 64, or a template. Default: 1.
+    /// Frames go both ways at the same time, each way with its own senders and receivers; metrics of the
+    /// other way end in `_reverse`. Or a template. Default: false.
+    both_ways: Option<Level>,
+    /// Bytes of a frame with its FCS (RFC 2544), 64 to 1518: one size, a list like `64,512,1518` or a
+    /// sweep like `64-1518/64`, taken in turn, or `imix` or `imix-csit`. Or a template.
+    frame_size: Sizes,
+    /// Streams, 1 to 16, or a template. Default: 1.
     streams: Option<Count>,
     /// Frames handed over by one system call, 1 to 1024, or a template. Default: 64.
     batch: Option<Count>,
-    /// Frames per second and stream like `200000/s`, or `max`. Default: max.
+    /// One steady load: frames per second and stream like `200000/s`, or `max`. Default: max.
     rate: Option<Text>,
-    /// How long rates are measured, like `20s`.
+    /// Several loads in place of `rate`: a list of them, or a search for the highest without loss.
+    load: Option<Load>,
+    /// How long rates are measured, like `20s`; each step of a list and each full trial of a search.
     duration: Duration,
     /// Warm-up that is left out of rates, though loss in it counts. Default: 5s.
     settle: Option<Duration>,
-    /// How frames are sent: `af_packet`, which is also the default.
+    /// How frames are sent: `af_packet`, `af_packet_ring`, `af_xdp` or `xdp_live` (by XDP from inside the
+    /// kernel). Or a template. Default: af_packet.
     tx: Option<Text>,
-    /// How frames are received: `af_packet`, which is also the default.
+    /// How frames are received: `af_packet`, `af_packet_recvmmsg` or `af_xdp`. Or a template.
+    /// Default: af_packet.
     rx: Option<Text>,
+    /// AF_XDP with or without copying: `auto`, `copy` or `zero_copy`. Or a template. Default: auto.
+    xdp_copy: Option<Text>,
+    /// Where the program of an AF_XDP receiver sits: `auto`, `native` or `generic`. Or a template.
+    /// Default: auto.
+    attach: Option<Text>,
+    /// Receive queues of AF_XDP; an AF_XDP sender uses its queues from the first of them on. Default: all.
+    queues: Option<Vec<Count>>,
+    /// CPUs of the sender's threads, one a stream. Default: the scheduler chooses.
+    cpus: Option<Vec<Count>>,
+    /// Who stamps received frames. `rx_rate` and latency come from stamps, so they need it. Software
+    /// stamps are marked as such wherever a number comes from them. Default: no such numbers.
+    stamps: Option<Stamps>,
+    /// Frames carry the instant of their sending, which yields `latency_p50`, `latency_p99` and
+    /// `latency_p999`. Default: false.
+    latency: Option<bool>,
+    /// Receive buffer in MiB, 4 to 4096, or a template. Default: 128.
+    ring: Option<Count>,
+}
+
+/// Several loads: give `list` or `search`.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Load {
+    /// Loads like `200000/s`, each a step of the same run. `zero_loss_rate` is the highest without loss.
+    list: Option<Vec<Text>>,
+    /// The highest load without loss, by the method of RFC 9971 with the goal of RFC 2544.
+    search: Option<Search>,
+    /// Width of the interval that the search ends with, like `1%`, which is also the default.
+    precision: Option<Percent>,
+    /// Length of the trials that narrow the search; what they find is confirmed over `duration`.
+    /// Default: duration.
+    trial: Option<Duration>,
+    /// The lowest load that is tried. Default: 1000/s.
+    from: Option<Text>,
+    /// The highest load that is tried, or `max`. Default: max.
+    to: Option<Text>,
+    /// The search ends after so many trials, 2 to 1000. Default: 30.
+    most_trials: Option<Count>,
+}
+
+/// What is searched for.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+pub(super) enum Search {
+    /// The highest load at which every frame arrives exactly once, both ways where frames go both ways.
+    ZeroLoss,
+}
+
+/// Who stamps received frames.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+pub(super) enum Stamps {
+    /// The card; a port that cannot stamp every frame is refused.
+    Hardware,
+    /// The kernel, or the program.
+    Software,
 }
 
 /// A program and how it is started; give `run` or `shell`.
@@ -153,6 +244,21 @@ pub(super) struct Command {
     stdin: Option<Text>,
     /// Files on the host that decide what is done; their digests are part of the work's identity.
     inputs: Option<Vec<Text>>,
+}
+
+/// The link first.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Baseline {
+    /// The untouched control under its own load must deliver `all`, both ways; else its link is refused.
+    delivery: Delivery,
+}
+
+/// What a link must deliver.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+pub(super) enum Delivery {
+    All,
 }
 
 /// The proof of the work.
@@ -223,8 +329,10 @@ pub(super) enum Order {
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Response {
-    /// `tx_rate`, `rx_rate`, `handed_rate`, `tx_bits_l1`, `lost` or `sender_cpu_time` of packets;
-    /// `wall_time`, `cpu_time`, `user_time`, `system_time`, `peak_rss`, `bytes_read` or
+    /// `tx_rate`, `rx_rate`, `handed_rate`, `tx_bits_l1`, `lost`, `sender_cpu_time`, `receiver_cpu_time`,
+    /// `latency_p50`, `latency_p99` or `latency_p999` of packets under one load; `zero_loss_rate`,
+    /// `zero_loss_bits_l1` or `zero_loss_bits_l2` of packets under several; the same with `_reverse` where
+    /// frames go both ways; `wall_time`, `cpu_time`, `user_time`, `system_time`, `peak_rss`, `bytes_read` or
     /// `bytes_written` of a command.
     name: Text,
     /// Its unit; it must be the one that the response has.

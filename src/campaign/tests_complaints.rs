@@ -178,7 +178,7 @@ fn fields_are_checked_for_every_level_they_refer_to() {
     changed(&[("    duration", "    rate: 1000\n    duration")], &["frames per second and stream"]);
     changed(
         &[("control:", "hold: {governer: performance}\ncontrol:")],
-        &["no host tells a fact `governer`", "did you mean `governor`?"],
+        &["`governer` is no setting, and no host tells such a fact", "did you mean `governor`?"],
     );
     changed(&[("    duration", "    rx: af_xdp\n    duration")], &["`af_xdp` is not there yet"]);
     changed(&[("[tx.port0, rx.port0]", "[tx.port0, rx]")], &["`between`: expected a port of a host"]);

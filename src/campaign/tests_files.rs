@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use super::tests::*;
-use super::{arms, exclusions, parse, responses, schema, starter, workload};
+use super::{arms, exclusions, packets, parse, responses, schema, starter, workload};
 
-const SHIPPED: [(&str, &str); 2] = [
+const SHIPPED: [(&str, &str); 3] = [
     ("quickstart", include_str!("../../campaigns/quickstart.yaml")),
+    ("rx-path", include_str!("../../campaigns/rx-path.yaml")),
     ("commands", include_str!("../../campaigns/commands.yaml")),
 ];
 
@@ -58,13 +59,15 @@ fn the_schema_knows_the_keys_that_the_parser_knows() {
         keys.sort();
         keys
     };
-    let known: [(&str, &[&str]); 12] = [
+    let known: [(&str, &[&str]); 14] = [
         ("", &parse::KEYS),
         ("Control", &arms::CONTROL_KEYS),
         ("Treatment", &arms::TREATMENT_KEYS),
         ("Anchor", &arms::ANCHOR_KEYS),
         ("Workload", &workload::WORKLOAD_KEYS),
-        ("Packets", &workload::PACKETS_KEYS),
+        ("Packets", &packets::PACKETS_KEYS),
+        ("Load", &packets::LOAD_KEYS),
+        ("Baseline", &parse::BASELINE_KEYS),
         ("Command", &workload::COMMAND_KEYS),
         ("Verify", &workload::VERIFY_KEYS),
         ("Exclusion", &exclusions::EXCLUDE_KEYS),

@@ -2,7 +2,7 @@
 
 use super::tests::*;
 use crate::model::arm::ArmKind;
-use crate::model::workload::{Invocation, OutputRule, Workload};
+use crate::model::workload::{Invocation, LoadDeclared, OutputRule, Workload};
 
 #[test]
 fn what_is_left_out_has_its_documented_default() {
@@ -17,9 +17,11 @@ fn what_is_left_out_has_its_documented_default() {
         &PACKETS.replace("    settle: 200ms\n", "").replace("    batch: ${batch}", "    batch: \"${batch}\""),
     );
     let Workload::Packets(declared) = packets.workload else { panic!() };
+    assert_eq!((declared.settle.as_str(), declared.streams.as_str()), ("5s", "1"));
+    assert_eq!(declared.load, LoadDeclared::Steady("max".into()));
     assert_eq!(
-        (declared.settle.as_str(), declared.rate.as_str(), declared.streams.as_str()),
-        ("5s", "max", "1")
+        (declared.tx.as_str(), declared.both_ways.as_str(), declared.stamps),
+        ("af_packet", "false", None)
     );
     assert_eq!(declared.proof_frames, 10_000);
     let Workload::Command(declared) = good(&command("{n: [1]}", &["n"], "")).workload else { panic!() };

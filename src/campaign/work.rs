@@ -3,14 +3,15 @@
 use std::ops::RangeInclusive;
 
 use super::blank::fill;
+use crate::model::frame_size::Sizes;
 use crate::model::hosts::PortRef;
+use crate::model::setting;
 use crate::model::workload::{
-    CommandDeclared, CommandWork, Invocation, PacketWork, PacketsDeclared, ResolvedProgram, Work, Workload,
+    CommandDeclared, CommandWork, Invocation, Load, LoadDeclared, PacketWork, PacketsDeclared,
+    ResolvedProgram, RxPath, SearchPlan, TxPath, Work, Workload,
 };
 use crate::yaml::quantity;
 
-/// Bytes with FCS (RFC 2544).
-const FRAME_SIZE: RangeInclusive<u64> = 64..=1518;
 /// Each stream has an ethertype of its own, from 0x88b5 on and short of LLDP's 0x88cc.
 const STREAMS: RangeInclusive<u64> = 1..=16;
 /// One `sendmmsg` takes at most 1024 messages (`UIO_MAXIOV`).
@@ -18,6 +19,15 @@ const BATCH: RangeInclusive<u64> = 1..=1024;
 /// Shorter than 10 ms a rate is no rate; longer than a day nobody waits.
 const DURATION_MS: RangeInclusive<u64> = 10..=86_400_000;
 const SETTLE_MS: RangeInclusive<u64> = 0..=600_000;
+/// Queues of an interface, more than any card has.
+const QUEUE: RangeInclusive<u64> = 0..=4095;
+/// `CPU_SETSIZE` of the C library.
+const CPU: RangeInclusive<u64> = 0..=1023;
+/// What the receiver's tool takes, in MiB.
+const RING_MIB: RangeInclusive<u64> = 4..=4096;
+const MOST_TRIALS: RangeInclusive<u64> = 2..=1000;
+const XDP_COPY: [&str; 3] = ["auto", "copy", "zero_copy"];
+const ATTACH: [&str; 3] = ["auto", "native", "generic"];
 
 /// What a filled-in template must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,17 +35,32 @@ pub(super) enum Field {
     FrameSize,
     Streams,
     Batch,
+    /// One steady load, or `max`.
     Rate,
+    /// One of several loads.
+    Step,
+    Precision,
+    Trial,
+    MostTrials,
     Duration,
     Settle,
     /// `host.port`.
     Port,
-    Driver,
+    Flag,
+    TxPath,
+    RxPath,
+    XdpCopy,
+    Attach,
+    Queue,
+    Cpu,
+    Ring,
     Host,
     /// A path or program: any text that is not empty.
     Words,
     /// Any text.
     Text,
+    /// The value of a setting of hosts or ports, by the setting's name.
+    Held(&'static str),
 }
 
 impl Field {
@@ -45,19 +70,28 @@ impl Field {
             return Err("text without the character NUL".to_owned());
         }
         match self {
-            Field::FrameSize => quantity::count(text, FRAME_SIZE).map(drop),
-            Field::Streams => quantity::count(text, STREAMS).map(drop),
-            Field::Batch => quantity::count(text, BATCH).map(drop),
+            Field::FrameSize => frame_size(text).map(drop),
+            Field::Streams => streams(text).map(drop),
+            Field::Batch => batch(text).map(drop),
             Field::Rate => quantity::rate(text).map(drop),
-            Field::Duration => quantity::duration_ms(text, DURATION_MS).map(drop),
-            Field::Settle => quantity::duration_ms(text, SETTLE_MS).map(drop),
+            Field::Step => step(text).map(drop),
+            Field::Precision => quantity::percent(text).map(drop),
+            Field::MostTrials => most_trials(text).map(drop),
+            Field::Duration | Field::Trial => duration_ms(text).map(drop),
+            Field::Settle => settle_ms(text).map(drop),
             Field::Port => port(text).map(drop),
-            Field::Driver if text == "af_packet" => Ok(()),
-            Field::Driver if text == "af_xdp" => Err("`af_packet`; `af_xdp` is not there yet".to_owned()),
-            Field::Driver => Err("`af_packet`".to_owned()),
+            Field::Flag => flag(text).map(drop),
+            Field::TxPath => word(text, &TxPath::ALL).map(drop),
+            Field::RxPath => word(text, &RxPath::ALL).map(drop),
+            Field::XdpCopy => xdp_copy(text).map(drop),
+            Field::Attach => attach(text).map(drop),
+            Field::Queue => queue(text).map(drop),
+            Field::Cpu => cpu(text).map(drop),
+            Field::Ring => ring_mib(text).map(drop),
             Field::Host if is_name(text) => Ok(()),
             Field::Host => Err("the name of a host in the hosts file".to_owned()),
             Field::Words if text.trim().is_empty() => Err("text that is not empty".to_owned()),
+            Field::Held(name) => setting::known(name).map_or(Ok(()), |known| known.check(text)),
             Field::Words | Field::Text => Ok(()),
         }
     }
@@ -91,31 +125,66 @@ fn packets(
             ports(&port).ok_or_else(|| format!("between: the hosts file has no port `{port}`"))?;
         Ok((port, interface))
     };
-    let count = |what: &str, template: &str, range: RangeInclusive<u64>| {
-        field(what, template, lookup, |text| quantity::count(text, range.clone()))
-    };
-    let span = |what: &str, template: &str, range: RangeInclusive<u64>| {
-        field(what, template, lookup, |text| quantity::duration_ms(text, range.clone()))
+    let numbers = |what: &str, templates: &[String], read: fn(&str) -> Result<u32, String>| {
+        templates.iter().map(|each| field(what, each, lookup, read)).collect::<Result<Vec<u32>, String>>()
     };
     let (tx, tx_interface) = end(&declared.between.0)?;
     let (rx, rx_interface) = end(&declared.between.1)?;
     if tx == rx {
         return Err(format!("between: expected two ports, found `{tx}` twice"));
     }
+    let duration_ms = field("duration", &declared.duration, lookup, duration_ms)?;
     Ok(PacketWork {
         tx,
         tx_interface,
         rx,
         rx_interface,
-        frame_size: count("frame_size", &declared.frame_size, FRAME_SIZE)? as u32,
-        streams: count("streams", &declared.streams, STREAMS)? as u16,
-        batch: count("batch", &declared.batch, BATCH)? as u32,
-        rate: field("rate", &declared.rate, lookup, quantity::rate)?,
-        duration_ms: span("duration", &declared.duration, DURATION_MS)?,
-        settle_ms: span("settle", &declared.settle, SETTLE_MS)?,
+        both_ways: field("both_ways", &declared.both_ways, lookup, flag)?,
+        frame_size: field("frame_size", &declared.frame_size, lookup, frame_size)?,
+        streams: field("streams", &declared.streams, lookup, streams)?,
+        batch: field("batch", &declared.batch, lookup, batch)?,
+        load: load(&declared.load, duration_ms, lookup)?,
+        duration_ms,
+        settle_ms: field("settle", &declared.settle, lookup, settle_ms)?,
+        tx_path: field("tx", &declared.tx, lookup, |text| word(text, &TxPath::ALL))?,
+        rx_path: field("rx", &declared.rx, lookup, |text| word(text, &RxPath::ALL))?,
+        xdp_copy: field("xdp_copy", &declared.xdp_copy, lookup, xdp_copy)?,
+        attach: field("attach", &declared.attach, lookup, attach)?,
+        queues: numbers("queues", &declared.queues, queue)?,
+        cpus: numbers("cpus", &declared.cpus, cpu)?,
+        stamps: declared.stamps,
+        latency: declared.latency,
+        ring_mib: field("ring", &declared.ring, lookup, ring_mib)?,
         proof_frames: declared.proof_frames,
         seed,
     })
+}
+
+fn load(declared: &LoadDeclared, duration_ms: u64, lookup: Lookup<'_, '_>) -> Result<Load, String> {
+    match declared {
+        LoadDeclared::Steady(rate) => Ok(Load::Steady(field("rate", rate, lookup, quantity::rate)?)),
+        LoadDeclared::List(list) => {
+            let steps = list.iter().map(|each| field("list", each, lookup, step));
+            Ok(Load::List(steps.collect::<Result<_, _>>()?))
+        }
+        LoadDeclared::Search(search) => {
+            let trial = search.trial.as_deref().map(|trial| field("trial", trial, lookup, self::duration_ms));
+            let plan = SearchPlan {
+                precision: field("precision", &search.precision, lookup, quantity::percent)?,
+                trial_ms: trial.transpose()?.unwrap_or(duration_ms),
+                from: field("from", &search.from, lookup, step)?,
+                to: field("to", &search.to, lookup, quantity::rate)?,
+                most_trials: field("most_trials", &search.most_trials, lookup, most_trials)? as u32,
+            };
+            if plan.trial_ms > duration_ms {
+                return Err("trial: expected no more than `duration`, over which the end is confirmed".into());
+            }
+            if let Some(to) = plan.to.filter(|to| *to <= plan.from) {
+                return Err(format!("load: expected `to` above `from`, found {to}/s and {}/s", plan.from));
+            }
+            Ok(Load::Search(plan))
+        }
+    }
 }
 
 fn command(declared: &CommandDeclared, lookup: Lookup<'_, '_>) -> Result<CommandWork, String> {
@@ -149,6 +218,11 @@ fn command(declared: &CommandDeclared, lookup: Lookup<'_, '_>) -> Result<Command
     })
 }
 
+/// A template with every name replaced by its level's text. Fails with a sentence.
+pub fn filled<'a>(template: &str, lookup: &dyn Fn(&str) -> Option<&'a str>) -> Result<String, String> {
+    fill(template, lookup)
+}
+
 fn field<T>(
     what: &str,
     template: &str,
@@ -157,6 +231,69 @@ fn field<T>(
 ) -> Result<T, String> {
     let text = fill(template, lookup).map_err(|why| format!("{what}: {why}"))?;
     read(&text).map_err(|expected| format!("{what}: expected {expected}, found `{text}`"))
+}
+
+fn frame_size(text: &str) -> Result<Sizes, String> {
+    text.parse().map_err(|_| {
+        "bytes with FCS from 64 to 1518: one size, a list (`64,512,1518`), a sweep (`64-1518/64`), `imix` or `imix-csit`"
+            .to_owned()
+    })
+}
+
+fn streams(text: &str) -> Result<u16, String> {
+    quantity::count(text, STREAMS).map(|count| count as u16)
+}
+
+fn batch(text: &str) -> Result<u32, String> {
+    quantity::count(text, BATCH).map(|count| count as u32)
+}
+
+fn step(text: &str) -> Result<f64, String> {
+    quantity::rate(text).ok().flatten().ok_or("frames per second and stream (like `200000/s`)".to_owned())
+}
+
+fn most_trials(text: &str) -> Result<u64, String> {
+    quantity::count(text, MOST_TRIALS)
+}
+
+fn duration_ms(text: &str) -> Result<u64, String> {
+    quantity::duration_ms(text, DURATION_MS)
+}
+
+fn settle_ms(text: &str) -> Result<u64, String> {
+    quantity::duration_ms(text, SETTLE_MS)
+}
+
+fn queue(text: &str) -> Result<u32, String> {
+    quantity::count(text, QUEUE).map(|count| count as u32)
+}
+
+fn cpu(text: &str) -> Result<u32, String> {
+    quantity::count(text, CPU).map(|count| count as u32)
+}
+
+fn ring_mib(text: &str) -> Result<u32, String> {
+    quantity::count(text, RING_MIB).map(|count| count as u32)
+}
+
+fn flag(text: &str) -> Result<bool, String> {
+    word(text, &[("true", true), ("false", false)])
+}
+
+fn xdp_copy(text: &str) -> Result<String, String> {
+    word(text, &XDP_COPY.map(|name| (name, name))).map(str::to_owned)
+}
+
+fn attach(text: &str) -> Result<String, String> {
+    word(text, &ATTACH.map(|name| (name, name))).map(str::to_owned)
+}
+
+/// One of a few words.
+fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
+    words.iter().find(|(name, _)| *name == text).map(|(_, value)| *value).ok_or_else(|| {
+        let names: Vec<String> = words.iter().map(|(name, _)| format!("`{name}`")).collect();
+        names.join(" or ")
+    })
 }
 
 /// `host.port`, each a name of the hosts file.
@@ -176,7 +313,7 @@ fn is_name(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::workload::OutputRule;
+    use crate::model::workload::{OutputRule, SearchDeclared};
 
     fn lookup(name: &str) -> Option<&'static str> {
         match name {
@@ -197,9 +334,19 @@ mod tests {
             frame_size: "${size}".into(),
             streams: "2".into(),
             batch: "${batch}".into(),
-            rate: "1000/s".into(),
+            both_ways: "true".into(),
+            load: LoadDeclared::Steady("1000/s".into()),
             duration: "1s".into(),
             settle: "200ms".into(),
+            tx: "af_packet".into(),
+            rx: "af_xdp".into(),
+            xdp_copy: "auto".into(),
+            attach: "native".into(),
+            queues: vec!["0".into(), "${batch}".into()],
+            cpus: vec![],
+            stamps: None,
+            latency: false,
+            ring: "64".into(),
             proof_frames: 5,
         }
     }
@@ -215,12 +362,22 @@ mod tests {
             tx_interface: "eth-port0".into(),
             rx: PortRef { host: "tx".into(), port: "port1".into() },
             rx_interface: "eth-port1".into(),
-            frame_size: 64,
+            both_ways: true,
+            frame_size: "64".parse().expect("a size"),
             streams: 2,
             batch: 1,
-            rate: Some(1000.0),
+            load: Load::Steady(Some(1000.0)),
             duration_ms: 1000,
             settle_ms: 200,
+            tx_path: TxPath::AfPacket,
+            rx_path: RxPath::AfXdp,
+            xdp_copy: "auto".into(),
+            attach: "native".into(),
+            queues: vec![0, 1],
+            cpus: vec![],
+            stamps: None,
+            latency: false,
+            ring_mib: 64,
             proof_frames: 5,
             seed: 7,
         };
@@ -234,14 +391,23 @@ mod tests {
             change(&mut packets);
             resolved(packets).unwrap_err()
         };
-        assert!(
-            wrong(&|it| it.frame_size = "63".into())
-                .starts_with("frame_size: expected a whole number from 64")
-        );
+        assert!(wrong(&|it| it.frame_size = "63".into()).starts_with("frame_size: expected bytes"));
         assert!(wrong(&|it| it.frame_size = "1519".into()).contains("found `1519`"));
         assert!(wrong(&|it| it.streams = "65".into()).starts_with("streams: expected"));
         assert!(wrong(&|it| it.batch = "1025".into()).starts_with("batch: expected"));
-        assert!(wrong(&|it| it.rate = "fast".into()).starts_with("rate: expected"));
+        let steady = |text: &str| LoadDeclared::Steady(text.into());
+        assert!(wrong(&|it| it.load = steady("fast")).starts_with("rate: expected"));
+        let list = |last: &str| LoadDeclared::List(vec!["1000/s".into(), last.into()]);
+        assert!(wrong(&|it| it.load = list("max")).starts_with("list: expected frames per second"));
+        let search = |trial: &str, to: &str| {
+            let (trial, to) = (Some(trial.into()), to.into());
+            let (precision, from, most_trials) = ("1%".into(), "1000/s".into(), "9".into());
+            LoadDeclared::Search(SearchDeclared { precision, trial, from, to, most_trials })
+        };
+        assert!(wrong(&|it| it.load = search("2s", "max")).starts_with("trial: expected no more than"));
+        assert!(wrong(&|it| it.load = search("1s", "900/s")).contains("expected `to` above `from`"));
+        assert!(wrong(&|it| it.rx = "af_xpd".into()).contains("`af_packet_recvmmsg` or `af_xdp`"));
+        assert!(wrong(&|it| it.queues[0] = "x".into()).starts_with("queues: expected"));
         assert!(wrong(&|it| it.settle = "1".into()).starts_with("settle: expected"));
         assert!(wrong(&|it| it.duration = "${sizes}".into()).contains("`${sizes}` is no variable"));
         assert!(wrong(&|it| it.between.1 = "rx.p".into()).contains("the hosts file has no port `rx.p`"));

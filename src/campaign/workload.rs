@@ -3,24 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::draft::{Blank, Draft, Preset};
+use super::packets;
 use super::work::Field;
-use crate::model::workload::{CommandDeclared, Invocation, OutputRule, PacketsDeclared, Workload};
+use crate::model::workload::{CommandDeclared, Invocation, OutputRule, Workload};
 use crate::yaml::{Complaint, Entry, Fields, Kind, Node};
 
 pub(super) const WORKLOAD_KEYS: [&str; 2] = ["packets", "command"];
-pub(super) const PACKETS_KEYS: [&str; 9] =
-    ["between", "frame_size", "streams", "batch", "rate", "duration", "settle", "tx", "rx"];
 pub(super) const COMMAND_KEYS: [&str; 7] = ["on", "run", "shell", "env", "cwd", "stdin", "inputs"];
 pub(super) const VERIFY_KEYS: [&str; 2] = ["frames", "output"];
-
-const STREAMS: &str = "1";
-const BATCH: &str = "64";
-const RATE: &str = "max";
-/// Time until rates are steady on real links; a lab that needs less declares it.
-pub(super) const SETTLE: &str = "5s";
-/// Frames of the untimed proof, per stream.
-const PROOF_FRAMES: u64 = 10_000;
-const MOST_PROOF_FRAMES: u64 = 10_000_000;
 
 /// Reads `workload` and `verify`; None when too little of it could be read.
 pub(super) fn read<'a>(
@@ -33,11 +23,11 @@ pub(super) fn read<'a>(
     });
     let fields = Fields::open(&entry.value, entry.key.span, "`workload`", &WORKLOAD_KEYS, &mut draft.out)?;
     match (fields.get("packets"), fields.get("command")) {
-        (Some(packets), None) => {
-            draft.note("workload.packets", &packets.key);
+        (Some(frames), None) => {
+            draft.note("workload.packets", &frames.key);
             draft.preset = Some(Preset::Packets);
             refuse(verify, "output", "a `command` workload", draft);
-            self::packets(packets, verify, draft).map(Workload::Packets)
+            packets::read(frames, verify, draft).map(Workload::Packets)
         }
         (None, Some(command)) => {
             draft.note("workload.command", &command.key);
@@ -67,67 +57,11 @@ fn refuse(verify: Option<Fields<'_>>, key: &str, owner: &str, draft: &mut Draft<
     }
 }
 
-fn packets<'a>(
-    entry: &'a Entry,
-    verify: Option<Fields<'a>>,
-    draft: &mut Draft<'a>,
-) -> Option<PacketsDeclared> {
-    let what = "`packets`";
-    let fields = Fields::open(&entry.value, entry.key.span, what, &PACKETS_KEYS, &mut draft.out)?;
-    note_keys(&fields, &PACKETS_KEYS, "workload.packets", draft);
-    let required = ["between", "frame_size", "duration"].map(|key| fields.need(key, what, &mut draft.out));
-    let mut field = |key: &str, kind: Field, default: &str| match fields.get(key) {
-        Some(entry) => blank(&entry.value, key, kind, draft),
-        None => Some(default.to_owned()),
-    };
-    let read = (
-        field("frame_size", Field::FrameSize, ""),
-        field("streams", Field::Streams, STREAMS),
-        field("batch", Field::Batch, BATCH),
-        field("rate", Field::Rate, RATE),
-        field("duration", Field::Duration, ""),
-        field("settle", Field::Settle, SETTLE),
-        field("tx", Field::Driver, "af_packet"),
-        field("rx", Field::Driver, "af_packet"),
-    );
-    let between = fields.get("between").and_then(|entry| between(&entry.value, draft));
-    let proof_frames = match verify.and_then(|verify| verify.get("frames")) {
-        Some(entry) => entry.value.count("`verify.frames`", 1..=MOST_PROOF_FRAMES, &mut draft.out),
-        None => Some(PROOF_FRAMES),
-    };
-    if required.contains(&None) {
-        return None;
-    }
-    read.6.and(read.7)?;
-    Some(PacketsDeclared {
-        between: between?,
-        frame_size: read.0?,
-        streams: read.1?,
-        batch: read.2?,
-        rate: read.3?,
-        duration: read.4?,
-        settle: read.5?,
-        proof_frames: proof_frames?,
-    })
-}
-
 /// Planning complains about hosts and ports that the hosts file lacks, and then needs their places.
-fn note_keys(fields: &Fields<'_>, keys: &[&str], path: &str, draft: &mut Draft<'_>) {
+pub(super) fn note_keys(fields: &Fields<'_>, keys: &[&str], path: &str, draft: &mut Draft<'_>) {
     for entry in keys.iter().filter_map(|key| fields.get(key)) {
         draft.places.note(format!("{path}.{}", entry.key.value), entry.value.span);
     }
-}
-
-fn between<'a>(node: &'a Node, draft: &mut Draft<'a>) -> Option<(String, String)> {
-    let items = node.items("`between`", &mut draft.out)?;
-    let [tx, rx] = items else {
-        let message =
-            format!("`between`: expected the sending and the receiving port, found {}", items.len());
-        draft.out.push(Complaint::error(node.span, message).help("write `[tx.port0, rx.port0]`"));
-        return None;
-    };
-    let (tx, rx) = (blank(tx, "between", Field::Port, draft), blank(rx, "between", Field::Port, draft));
-    tx.zip(rx)
 }
 
 fn command<'a>(
@@ -215,7 +149,7 @@ fn list<'a>(entry: &'a Entry, key: &str, draft: &mut Draft<'a>) -> Option<Vec<St
 }
 
 /// Reads one template and notes it for the checks.
-fn blank<'a>(node: &'a Node, what: &str, field: Field, draft: &mut Draft<'a>) -> Option<String> {
+pub(super) fn blank<'a>(node: &'a Node, what: &str, field: Field, draft: &mut Draft<'a>) -> Option<String> {
     let Kind::Scalar { text, .. } = &node.kind else {
         node.expected(&format!("`{what}`"), "text or a number", &mut draft.out);
         return None;

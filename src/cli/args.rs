@@ -21,7 +21,8 @@ pub struct Arguments {
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 all that was asked was done and holds; 1 a fault of ours; 2 bad input; 4 cells \
-refused; 5 incomplete (rejected, timed out, failed or interrupted runs); 8 nothing measured; \
+refused; 5 incomplete (rejected, timed out, failed or interrupted runs); 6 a host could not be put \
+back; 8 nothing measured; \
 12 a host is unavailable; 13 this machine (disk full, folder not writable).";
 
 #[derive(Debug, Subcommand)]
@@ -40,9 +41,11 @@ pub enum Command {
     Report(RecordArgs),
     /// Write a commented campaign and hosts file to start from
     Init(InitArgs),
-    /// Look at hosts: their facts, their requirements, or a new one behind an SSH alias
+    /// Look at hosts: their facts, requirements and settings, or a new one behind an SSH alias
     #[command(subcommand)]
     Hosts(HostsCommand),
+    /// Put back on a host what a killed session left changed; the next session does it by itself too
+    Restore(RestoreArgs),
     /// Print the JSON Schema of campaign or hosts files
     Schema(SchemaArgs),
     /// Print a completion script for a shell
@@ -137,7 +140,7 @@ pub struct InitArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum HostsCommand {
-    /// Facts and requirements of every host of a hosts file, as a table
+    /// Facts, requirements and settings of every host of a hosts file, as tables
     Check {
         /// Hosts file
         file: PathBuf,
@@ -160,6 +163,26 @@ pub enum HostsCommand {
         #[command(flatten)]
         lab: LabArgs,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct RestoreArgs {
+    /// A host of the hosts file, or without one what you would give to `ssh`
+    pub host: String,
+    /// Hosts file that says how the host is reached
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["config", "sudo"])]
+    pub hosts: Option<PathBuf>,
+    /// ssh configuration file to use instead of your own
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Become root on the host through sudo
+    #[arg(long)]
+    pub sudo: bool,
+    #[command(flatten)]
+    pub lab: LabArgs,
+    /// Answer as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ use super::failure::Failure;
 use crate::analysis::findings::Findings;
 use crate::analysis::judge::{judge, losses};
 use crate::campaign::Expected;
+use crate::evidence::counters::counters_csv;
 use crate::evidence::fold::Evidence;
 use crate::evidence::rows;
 use crate::model::cell::CellId;
@@ -20,6 +21,7 @@ pub fn derive(folder: &Folder, evidence: &Evidence) -> Result<Findings, Failure>
     let files = [
         ("runs.csv", rows::runs_csv(evidence)),
         ("samples.csv", rows::samples_csv(evidence)),
+        ("counters.csv", counters_csv(evidence)),
         ("rejected.csv", rows::rejected_csv(evidence, &losses(&findings))),
         ("findings.json", json + "\n"),
         (Folder::PAGE, page),

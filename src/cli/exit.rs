@@ -10,6 +10,8 @@ pub enum Exit {
     Refused,
     /// Rejected, timed out, failed or interrupted runs.
     Incomplete,
+    /// A host is not as it was.
+    NotPutBack,
     NothingMeasured,
     HostUnavailable,
     /// This machine: disk full, folder not writable.
@@ -17,10 +19,11 @@ pub enum Exit {
 }
 
 /// The first that holds is the exit code.
-const PRECEDENCE: [Exit; 7] = [
+const PRECEDENCE: [Exit; 8] = [
     Exit::Fault,
     Exit::BadInput,
     Exit::Workstation,
+    Exit::NotPutBack,
     Exit::HostUnavailable,
     Exit::NothingMeasured,
     Exit::Incomplete,
@@ -35,6 +38,7 @@ impl Exit {
             Exit::BadInput => 2,
             Exit::Refused => 4,
             Exit::Incomplete => 5,
+            Exit::NotPutBack => 6,
             Exit::NothingMeasured => 8,
             Exit::HostUnavailable => 12,
             Exit::Workstation => 13,
@@ -57,6 +61,7 @@ mod tests {
         assert_eq!(worst(&[Exit::Refused, Exit::Incomplete]), Exit::Incomplete);
         assert_eq!(worst(&[Exit::Incomplete, Exit::NothingMeasured]), Exit::NothingMeasured);
         assert_eq!(worst(&[Exit::NothingMeasured, Exit::HostUnavailable]), Exit::HostUnavailable);
-        assert_eq!(worst(&[Exit::HostUnavailable, Exit::Workstation]), Exit::Workstation);
+        assert_eq!(worst(&[Exit::HostUnavailable, Exit::NotPutBack]), Exit::NotPutBack);
+        assert_eq!(worst(&[Exit::NotPutBack, Exit::Workstation]), Exit::Workstation);
     }
 }

@@ -14,8 +14,10 @@ use super::load::load_hosts;
 use super::voice::answer;
 use crate::conduct::check_host;
 use crate::inventory::discovered;
+use crate::model::change::{Seen, named};
 use crate::model::facts::Facts;
 use crate::model::hosts::{Become, Host, Hosts, Transport};
+use crate::model::setting::known;
 use crate::yaml::Source;
 
 pub fn hosts(command: &HostsCommand) -> Outcome {
@@ -33,10 +35,17 @@ fn check(file: &Path, lab: &LabArgs, as_json: bool) -> Outcome {
     for (name, host) in &hosts.hosts {
         let empty = Facts::new();
         let facts = opened.facts.get(name).unwrap_or(&empty);
-        let checks = check_host(host, None, facts);
+        let checks = check_host(host, &Default::default(), facts);
         all_met &= checks.iter().all(|c| c.met);
+        let interfaces = host.ports.values().map(|port| port.interface.clone()).collect();
+        let settings =
+            opened.fleet.settings(name, interfaces).map_err(|e| Failure::Unavailable(e.to_string()))?;
         if as_json {
-            told.insert(name.clone(), json!({ "facts": facts, "requirements": checks }));
+            let settings: Vec<Value> = settings.iter().map(setting_json).collect();
+            told.insert(
+                name.clone(),
+                json!({ "facts": facts, "requirements": checks, "settings": settings }),
+            );
             continue;
         }
         let mut table = Table::new();
@@ -49,7 +58,8 @@ fn check(file: &Path, lab: &LabArgs, as_json: bool) -> Outcome {
         if !checks.is_empty() {
             answer(table)?;
         }
-        answer(format_args!("{}\n", facts_table(facts)))?;
+        answer(facts_table(facts))?;
+        answer(format_args!("{}\n", settings_table(&settings)))?;
     }
     if as_json {
         answer(json!({ "ok": all_met, "hosts": told }))?;
@@ -78,6 +88,27 @@ fn facts_table(facts: &Facts) -> Table {
         }
     }
     table
+}
+
+/// Settings that campaigns may hold, with what they are now and whether they can be changed.
+fn settings_table(settings: &[Seen]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_BORDERS_ONLY).set_header(["setting", "now", "can be changed", "tried on"]);
+    for seen in settings {
+        let name = named(&seen.setting, seen.interface.as_deref());
+        let can = seen.why.as_ref().map_or("yes".to_owned(), |why| format!("no: {why}"));
+        let tried = known(&seen.setting).map_or("", |known| known.tried.name());
+        let now = seen.now.clone().unwrap_or_else(|| "–".into());
+        table.add_row([name.as_str(), now.as_str(), can.as_str(), tried]);
+    }
+    table
+}
+
+fn setting_json(seen: &Seen) -> Value {
+    json!({
+        "setting": seen.setting, "interface": seen.interface, "now": seen.now, "settable": seen.why.is_none(),
+        "why": seen.why, "tried_on": known(&seen.setting).map(|known| known.tried.name()),
+    })
 }
 
 fn shown(value: &Value) -> String {

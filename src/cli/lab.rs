@@ -8,10 +8,12 @@ use std::time::Duration;
 use super::args::LabArgs;
 use super::failure::Failure;
 use super::load::cache;
+use super::restore::told;
+use super::voice::aside;
 use crate::design::audit::hosts_used;
 use crate::design::plan::Plan;
 use crate::embedded::{self, EmbeddedError};
-use crate::evidence::event::HostNote;
+use crate::evidence::event::{HostNote, PutBackNote};
 use crate::model::digest;
 use crate::model::facts::Facts;
 use crate::model::hosts::{Host, Hosts, Transport};
@@ -27,6 +29,8 @@ pub struct Opened {
     pub fleet: Fleet,
     pub facts: BTreeMap<String, Facts>,
     pub notes: Vec<HostNote>,
+    /// What agents put back before anything else, because an earlier one was killed.
+    pub found: Vec<PutBackNote>,
     pub tool_sha256: String,
 }
 
@@ -44,7 +48,7 @@ pub fn open(plan: &Plan, hosts_source: &Source, args: &LabArgs) -> Result<Opened
 
 /// Opens hosts, all of them; every host that does not answer is named before this fails.
 pub fn open_hosts(hosts: &Hosts, hosts_source: &Source, args: &LabArgs) -> Result<Opened, Failure> {
-    let exe = std::env::current_exe().map_err(|e| Failure::Fault(format!("where this program lies: {e}")))?;
+    let exe = own_program()?;
     let mut fleet = Fleet::new();
     let mut troubles = Vec::new();
     if hosts.hosts.values().any(|h| h.transport == Transport::Netns) {
@@ -63,10 +67,19 @@ pub fn open_hosts(hosts: &Hosts, hosts_source: &Source, args: &LabArgs) -> Resul
     }
     let mut facts = BTreeMap::new();
     let mut notes = Vec::new();
+    let mut found = Vec::new();
     for host in hosts.hosts.values() {
         let ports = host.ports.iter().map(|(name, port)| (name.clone(), port.interface.clone())).collect();
-        let seen = fleet.facts(&host.name, ports, vec![]).map_err(|e| Failure::Unavailable(e.to_string()))?;
+        let mut seen =
+            fleet.facts(&host.name, ports, vec![]).map_err(|e| Failure::Unavailable(e.to_string()))?;
         let welcome = fleet.welcome(&host.name);
+        if let Some(done) = welcome.map(|w| w.found.clone()).filter(|done| !done.is_empty()) {
+            aside(told(&host.name, &done));
+            if !done.stuck.is_empty() {
+                seen.insert("not_put_back".into(), done.stuck.clone().into());
+            }
+            found.push(PutBackNote { host: host.name.clone(), at_start: true, done });
+        }
         notes.push(HostNote {
             host: host.name.clone(),
             transport: transport(host).into(),
@@ -82,10 +95,15 @@ pub fn open_hosts(hosts: &Hosts, hosts_source: &Source, args: &LabArgs) -> Resul
     // A plan made later would only be less certain without it.
     let _ = remember(&cache(), &hosts_source.text, &all);
     let tool_sha256 = own_digest(&exe)?;
-    Ok(Opened { fleet, facts, notes, tool_sha256 })
+    Ok(Opened { fleet, facts, notes, found, tool_sha256 })
 }
 
-fn connect(host: &Host, lease_ms: u64, exe: &Path, args: &LabArgs) -> Result<Session, ConnectError> {
+/// The path of this program, which is also the agent.
+pub fn own_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|e| Failure::Fault(format!("where this program lies: {e}")))
+}
+
+pub fn connect(host: &Host, lease_ms: u64, exe: &Path, args: &LabArgs) -> Result<Session, ConnectError> {
     let lease = Duration::from_millis(lease_ms);
     if host.transport == Transport::Local {
         return local::connect(&host.name, exe, &[], &holder(), lease);
@@ -109,7 +127,8 @@ fn transport(host: &Host) -> &'static str {
     }
 }
 
-fn unavailable(troubles: &[(&Host, ConnectError)]) -> Failure {
+/// Every trouble with reaching hosts in one failure.
+pub fn unavailable(troubles: &[(&Host, ConnectError)]) -> Failure {
     let mut text = String::new();
     for (host, trouble) in troubles {
         let newline = if text.is_empty() { "" } else { "\n" };

@@ -12,6 +12,7 @@ mod load;
 mod plan;
 mod progress;
 mod report;
+mod restore;
 mod run;
 mod schema;
 mod session;
@@ -61,6 +62,7 @@ fn dispatch(command: Command) -> Outcome {
         Command::Resume(args) => run::resume(&args),
         Command::Rerun(args) => run::rerun(&args),
         Command::Report(args) => report::report(&args),
+        Command::Restore(args) => restore::restore(&args),
         Command::Hosts(command) => hosts::hosts(&command),
         Command::Schema(args) => schema::schema(&args),
         Command::Completions { shell } => schema::completions(shell),

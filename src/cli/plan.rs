@@ -7,6 +7,7 @@ use super::exit::Exit;
 use super::failure::Outcome;
 use super::load::{cache, load};
 use super::voice::counted;
+use crate::conduct::SETTLE_MS;
 use crate::design::estimate::{Estimate, estimate};
 use crate::design::plan::{Decision, Plan};
 use crate::record::last_seen;
@@ -45,6 +46,9 @@ fn print_text(out: &mut impl Write, plan: &Plan, estimate: &Estimate, limit: u64
         None => writeln!(out, "time is known once the commands run; at most {bound} if every run timed out")?,
     }
     writeln!(out, "estimated record {}", size(estimate.record_bytes))?;
+    if let Some(settle_ms) = estimate.settle_ms_least.filter(|ms| *ms < SETTLE_MS) {
+        writeln!(out, "settles for {settle_ms} ms before rates count, shorter than the default of 5 s")?;
+    }
     print_turned_down(out, plan, estimate, limit)?;
     let mut shown = 0;
     for block in 1..=blocks {

@@ -129,6 +129,14 @@ fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: bool, again: bool) 
         true => "ask for the same rerun again, which makes a block of its own".to_owned(),
         false => format!("`fieldtrial resume {}` goes on", folder.path().display()),
     };
+    for (host, stuck) in evidence.stuck() {
+        let stuck = stuck.join("\n  ");
+        aside(format_args!(
+            "{host} could not be put back as it was:\n  {stuck}\n\
+             until it is, nothing more is measured there; `fieldtrial restore` tries again"
+        ));
+        exits.push(Exit::NotPutBack);
+    }
     match ended {
         Ended::Complete => {}
         Ended::Stopped => {

@@ -9,13 +9,13 @@ use super::lab::Opened;
 use super::load::{Loaded, digest};
 use super::progress::Progress;
 use crate::campaign::{Accept, Order};
-use crate::conduct::{Asked, Ended, Trial};
+use crate::conduct::{Asked, Ended, Preparation, Trial};
 use crate::design::estimate::estimate;
 use crate::design::plan::Plan;
 use crate::evidence::event::{ArmNote, Event, Opening, Session as SessionNote, SessionKind};
 use crate::evidence::fold::Evidence;
 use crate::model::arm::ArmKind;
-use crate::model::workload::Workload;
+use crate::model::workload::{Stamps, Workload};
 use crate::record::{Folder, Writer};
 
 pub struct Session {
@@ -50,6 +50,9 @@ impl Session {
         for host in std::mem::take(&mut self.lab.notes) {
             note(Event::Host(host)).map_err(unwritable)?;
         }
+        for found in std::mem::take(&mut self.lab.found) {
+            note(Event::PutBack(found)).map_err(unwritable)?;
+        }
         let mut progress = Progress::new();
         let facts: BTreeMap<_, _> = self.lab.facts.clone();
         let trial = Trial {
@@ -59,6 +62,7 @@ impl Session {
             watch: &mut progress,
             note: &mut note,
             before,
+            preparation: Preparation::default(),
         };
         let ended = trial.conduct(asked);
         progress.finish();
@@ -123,6 +127,10 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
                 Accept::ZeroLoss => "zero_loss".into(),
             })
             .collect(),
+        stamps: match &campaign.workload {
+            Workload::Packets(packets) => packets.stamps.map_or("", Stamps::name).into(),
+            Workload::Command(_) => String::new(),
+        },
         blocks: campaign.blocks.count,
         order: match campaign.blocks.order {
             Order::Forward => "forward".into(),

@@ -25,7 +25,7 @@ pub fn roles(work: &CommandWork, timeout_ms: u64) -> Vec<Role> {
         keep_bytes: KEEP,
         speaks_events: false,
     };
-    vec![Role { name: "run", host: work.host.clone(), spec, after: None, told_by: None }]
+    vec![Role { name: "run", host: work.host.clone(), spec, after: vec![], told_by: vec![] }]
 }
 
 /// What the agent saw: the files hashed there, the program that ran, the output it gave.

@@ -45,7 +45,11 @@ pub fn decide(plan: &Plan, facts: &BTreeMap<String, Facts>, cell: u64) -> Result
     };
     let mut hosts: Vec<_> = names.iter().filter_map(|name| plan.hosts.hosts.get(*name)).collect();
     hosts.dedup_by_key(|h| h.name.clone());
-    let missed = requirement::missed(&work, &hosts, &plan.campaign, facts);
+    let hold = match plan.hold(cell) {
+        Ok(hold) => hold,
+        Err(why) => return refuse("rule", why, vec![]),
+    };
+    let missed = requirement::missed(&work, &hosts, &hold, facts);
     match missed.first() {
         Some(first) => refuse("host", format!("a host cannot do it: {first}"), missed.clone()),
         None => Ok(Candidate { cell, work }),

@@ -1,9 +1,12 @@
 //! The one trait between the spine and the world.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::model::change::{Applications, PutBack, Wanted};
+use crate::model::facts::Facts;
 use crate::model::job::{JobReport, JobSpec};
 
 /// A job of this session, unique over all hosts.
@@ -43,4 +46,11 @@ pub trait Lab {
     fn heads(&mut self, job: JobId, most: usize) -> Result<(Vec<u8>, Vec<u8>), LabError>;
     /// Drops what the host keeps of an ended job.
     fn forget(&mut self, job: JobId);
+    /// Brings settings of a host to their values; their originals are put back at the latest when its
+    /// session ends.
+    fn apply(&mut self, host: &str, settings: &[Wanted]) -> Result<Applications, LabError>;
+    /// Puts back all that was applied on a host.
+    fn put_back(&mut self, host: &str) -> Result<PutBack, LabError>;
+    /// Facts of a host that may move by themselves; `ports` maps port names to interfaces.
+    fn look(&mut self, host: &str, ports: &BTreeMap<String, String>) -> Result<Facts, LabError>;
 }

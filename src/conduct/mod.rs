@@ -1,17 +1,28 @@
 //! The spine: walk the plan, prepare, prove, measure, keep to limits.
 
 mod accept;
+mod baseline;
+mod cautions;
 mod command;
 mod decide;
+mod delivery;
+mod direction;
+mod frame_rates;
 pub mod lab;
 mod packets;
 mod pass;
 mod paste;
+mod prepare;
 mod requirement;
 mod run;
+mod search;
+mod steering;
+mod steps;
 mod trial;
 mod watch;
 
+pub use cautions::SETTLE_MS;
+pub use prepare::Preparation;
 pub use trial::{Asked, Ended, Trial};
 pub use watch::{Stop, Watch};
 

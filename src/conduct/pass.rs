@@ -17,10 +17,11 @@ pub struct Role {
     pub name: &'static str,
     pub host: String,
     pub spec: JobSpec,
-    /// Started only when the earlier role of this index has said that it is ready.
-    pub after: Option<usize>,
-    /// When the role of this index has ended well, its result is told to this one, which then ends.
-    pub told_by: Option<usize>,
+    /// Started only when all of these earlier roles, by index, have said that they are ready.
+    pub after: Vec<usize>,
+    /// When all of these roles have ended well, the result of the first is told to this one, which then
+    /// ends. Empty: it ends by itself.
+    pub told_by: Vec<usize>,
 }
 
 /// Why a pass did not end as it should. The first trouble names the role; the others are ended.
@@ -28,6 +29,8 @@ pub struct Role {
 pub enum Trouble {
     TimedOut(String),
     Failed(String),
+    /// A tool says that its host cannot do what is asked.
+    Refused(String),
     Interrupted(String),
     /// A host was lost: nothing more can be done with this lab.
     Lost(String),
@@ -78,10 +81,8 @@ impl Pass<'_> {
     fn start_all(&mut self, lab: &mut dyn Lab, stop: &dyn Fn() -> Stop) {
         for index in 0..self.roles.len() {
             let role = &self.roles[index];
-            if let Some(awaited) = role.after {
-                while self.trouble.is_none() && !self.ready[awaited] {
-                    self.step(lab, stop);
-                }
+            while self.trouble.is_none() && role.after.iter().any(|awaited| !self.ready[*awaited]) {
+                self.step(lab, stop);
             }
             if self.trouble.is_some() {
                 return;
@@ -134,7 +135,9 @@ impl Pass<'_> {
             Some("fault") => {
                 let why = event.get("why").and_then(Value::as_str).unwrap_or("no reason given");
                 let role = &self.roles[index];
-                self.in_trouble(lab, Trouble::Failed(format!("{} on {}: {why}", role.name, role.host)));
+                let why = format!("{} on {}: {why}", role.name, role.host);
+                let refused = event.get("refused").and_then(Value::as_bool) == Some(true);
+                self.in_trouble(lab, if refused { Trouble::Refused(why) } else { Trouble::Failed(why) });
             }
             _ => {}
         }
@@ -158,20 +161,26 @@ impl Pass<'_> {
             End::Stopped => Some(Trouble::Interrupted(format!("{name}: stopped"))),
             End::NotStarted(why) => Some(Trouble::Failed(format!("{name}: not started: {why}"))),
         };
-        let result = report.result.clone();
         self.reports[index] = Some(report);
         match trouble {
             Some(trouble) => self.in_trouble(lab, trouble),
-            None => self.tell_followers(lab, index, result.as_ref()),
+            None => self.tell_followers(lab, index),
         }
     }
 
-    fn tell_followers(&mut self, lab: &mut dyn Lab, ended: usize, result: Option<&Value>) {
+    fn tell_followers(&mut self, lab: &mut dyn Lab, ended: usize) {
+        let well = |index: &usize| {
+            self.reports[*index]
+                .as_ref()
+                .filter(|report| report.end == End::Exited(0))
+                .map(|r| r.result.clone())
+        };
         for (index, role) in self.roles.iter().enumerate() {
-            if role.told_by == Some(ended)
+            if role.told_by.contains(&ended)
+                && let Some(results) = role.told_by.iter().map(well).collect::<Option<Vec<_>>>()
                 && let Some(job) = self.jobs[index]
                 && self.reports[index].is_none()
-                && let Err(error) = lab.tell(job, &sent_line(result))
+                && let Err(error) = lab.tell(job, &sent_line(results.into_iter().flatten().next().as_ref()))
             {
                 self.in_trouble(lab, trouble_of(error));
                 return;
@@ -233,7 +242,12 @@ fn sent_line(result: Option<&Value>) -> String {
     {
         sent.insert(stream.clone(), counts.get("handed").cloned().unwrap_or(Value::Null));
     }
-    serde_json::json!({ "sent": sent }).to_string()
+    let mut word = serde_json::json!({ "sent": sent });
+    // Whose clock stamped the frames, so that the receiver knows whether it is its own.
+    if let Some(clock) = result.and_then(|r| r.get("clock")).filter(|clock| !clock.is_null()) {
+        word["clock"] = clock.clone();
+    }
+    word.to_string()
 }
 
 fn trouble_of(error: LabError) -> Trouble {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::campaign::Campaign;
-use crate::model::facts::Facts;
+use crate::model::facts::{Facts, KNOWN};
 use crate::model::hosts::{Host, PortRef};
+use crate::model::setting;
 use crate::model::workload::Work;
-use crate::rule::{Rule, Scope};
+use crate::rule::{Condition, Rule, Scope};
 
 /// A requirement of a host with what was found.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -24,13 +25,18 @@ pub struct Checked {
 }
 
 /// Every requirement of a host, held facts included, against its facts.
-pub fn check_host(host: &Host, campaign: Option<&Campaign>, facts: &Facts) -> Vec<Checked> {
+pub fn check_host(host: &Host, hold: &IndexMap<String, String>, facts: &Facts) -> Vec<Checked> {
     let mut scope = Scope::default();
     for (name, value) in facts {
         scope.value(name, value);
     }
-    let mut checked: Vec<Checked> =
-        host.requirements.iter().map(|(name, text)| check_rule(name, text, &scope, facts)).collect();
+    let mut checked: Vec<Checked> = vec![];
+    for (name, text) in &host.requirements {
+        match Condition::parse(text) {
+            Some(condition) => checked.extend(check_condition(name, text, &condition, host, facts)),
+            None => checked.push(check_rule(name, text, &scope, facts)),
+        }
+    }
     for (port, declared) in &host.ports {
         let seen = facts.get("ports").and_then(|p| p.get(port));
         let there = seen.and_then(|s| s.get("present")).and_then(Value::as_bool) == Some(true);
@@ -46,7 +52,18 @@ pub fn check_host(host: &Host, campaign: Option<&Campaign>, facts: &Facts) -> Ve
             checked.push(Checked { port: Some(port.clone()), ..check });
         }
     }
-    for (fact, wanted) in campaign.iter().flat_map(|c| &c.hold) {
+    if let Some(stuck) = facts.get("not_put_back").and_then(Value::as_array) {
+        let found: Vec<&str> = stuck.iter().filter_map(Value::as_str).collect();
+        checked.push(Checked {
+            name: "put back".into(),
+            rule: "every setting is as it was before an earlier session".into(),
+            met: false,
+            found: found.join("; "),
+            port: None,
+        });
+    }
+    // A setting is brought to its value later, and proven then.
+    for (fact, wanted) in hold.iter().filter(|(name, _)| setting::known(name).is_none()) {
         checked.push(check_equal("hold", fact, wanted, facts.get(fact)));
     }
     checked
@@ -56,7 +73,7 @@ pub fn check_host(host: &Host, campaign: Option<&Campaign>, facts: &Facts) -> Ve
 pub fn missed(
     work: &Work,
     hosts: &[&Host],
-    campaign: &Campaign,
+    hold: &IndexMap<String, String>,
     facts: &BTreeMap<String, Facts>,
 ) -> Vec<String> {
     let needed: Vec<&PortRef> = match work {
@@ -69,7 +86,7 @@ pub fn missed(
             missed.push(format!("{}: its facts were never seen", host.name));
             continue;
         };
-        for check in check_host(host, Some(campaign), facts).into_iter().filter(|c| !c.met) {
+        for check in check_host(host, hold, facts).into_iter().filter(|c| !c.met) {
             let is_needed = |port: &String| needed.iter().any(|n| n.host == host.name && n.port == *port);
             let other_port = check.port.as_ref().is_some_and(|port| !is_needed(port));
             if !other_port {
@@ -84,6 +101,40 @@ fn interfaces(facts: &Facts) -> String {
     let names = facts.get("interfaces").and_then(Value::as_array).into_iter().flatten();
     let names: Vec<&str> = names.filter_map(Value::as_str).collect();
     format!("no such interface; the host has {}", names.join(", "))
+}
+
+/// A condition on a fact of the host, or on one of ports, which then every port must meet.
+fn check_condition(
+    name: &str,
+    text: &str,
+    condition: &Condition,
+    host: &Host,
+    facts: &Facts,
+) -> Vec<Checked> {
+    if KNOWN.contains(&condition.fact.as_str()) {
+        return vec![one_condition(name.to_owned(), text, condition, None, &|name| facts.get(name))];
+    }
+    let check = |port: &String| {
+        let seen = facts.get("ports").and_then(|ports| ports.get(port));
+        let name = format!("{name} (port {port})");
+        one_condition(name, text, condition, Some(port), &|name| seen?.get(name))
+    };
+    host.ports.keys().map(check).collect()
+}
+
+fn one_condition<'a>(
+    name: String,
+    text: &str,
+    condition: &Condition,
+    port: Option<&String>,
+    fact: &dyn Fn(&str) -> Option<&'a Value>,
+) -> Checked {
+    let (met, found) = match condition.eval(fact) {
+        Ok(true) => (true, String::new()),
+        Ok(false) => (false, condition.found(fact)),
+        Err(why) => (false, why),
+    };
+    Checked { name, rule: text.into(), met, found, port: port.cloned() }
 }
 
 fn check_rule(name: &str, text: &str, scope: &Scope, facts: &Facts) -> Checked {

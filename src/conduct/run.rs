@@ -1,10 +1,11 @@
 //! One untimed proof, and one timed run that only a proven cell can have.
 
-use super::accept::broken_rule;
+use super::frame_rates::Values;
 use super::lab::Lab;
-use super::pass::{self, PassEnd, Role, Trouble};
+use super::pass::{self, PassEnd, Trouble};
+use super::steps::{self, Measured};
 use super::watch::Stop;
-use super::{command, packets};
+use super::{command, delivery, packets};
 use crate::campaign::Campaign;
 use crate::evidence::event::{RoleNote, RunNote};
 use crate::model::cell::RunKey;
@@ -22,7 +23,8 @@ pub struct Proven {
 }
 
 pub enum ProofFault {
-    Refuse(Difference),
+    /// The stage that decides against the cell, and why.
+    Refuse(&'static str, Difference),
     Interrupted,
     Lost(String),
 }
@@ -35,20 +37,18 @@ pub fn prove(lab: &mut dyn Lab, campaign: &Campaign, work: &Work, stop: &dyn Fn(
     };
     let end = pass::run(lab, &roles, stop);
     let (proof, faults) = match work {
-        Work::Packets(_) => (packets::proof(&end.roles), packets::delivery_faults(&end.roles)),
+        Work::Packets(w) => (delivery::proof(w, &end.roles), delivery::faults(w, &end.roles)),
         Work::Command(w) => (command::proof(w, &end.roles), vec![]),
     };
+    let refuse = |stage, reason, evidence| Some(ProofFault::Refuse(stage, Difference { reason, evidence }));
     let fault = match end.trouble {
         Some(Trouble::Lost(why)) => Some(ProofFault::Lost(why)),
         Some(Trouble::Interrupted(_)) => Some(ProofFault::Interrupted),
-        Some(Trouble::TimedOut(why) | Trouble::Failed(why)) => Some(ProofFault::Refuse(Difference {
-            reason: format!("its proof did not succeed: {why}"),
-            evidence: last_words(&end.roles),
-        })),
-        None if !faults.is_empty() => Some(ProofFault::Refuse(Difference {
-            reason: "its delivery is not exactly once".into(),
-            evidence: faults,
-        })),
+        Some(Trouble::Refused(why)) => refuse("host", format!("a host cannot do it: {why}"), vec![]),
+        Some(Trouble::TimedOut(why) | Trouble::Failed(why)) => {
+            refuse("proof", format!("its proof did not succeed: {why}"), last_words(&end.roles))
+        }
+        None if !faults.is_empty() => refuse("proof", "its delivery is not exactly once".into(), faults),
         None => None,
     };
     Proven { proof, roles: end.roles, fault }
@@ -64,31 +64,27 @@ pub fn measure(
     position: u32,
     stop: &dyn Fn() -> Stop,
 ) -> (RunNote, Option<String>) {
-    let roles: Vec<Role> = match work {
-        Work::Packets(w) => packets::timed_roles(w, campaign.timeout_ms),
-        Work::Command(w) => command::roles(w, campaign.timeout_ms),
-    };
-    let end = pass::run(lab, &roles, stop);
-    let (values, absent, samples) = match work {
-        Work::Packets(w) => packets::values(w, &end.roles),
-        Work::Command(_) => {
+    let Measured { found, cautions, proof, broken, end } = match work {
+        Work::Packets(w) => steps::measure(lab, campaign, verified, w, stop),
+        Work::Command(w) => {
+            let end = pass::run(lab, &command::roles(w, campaign.timeout_ms), stop);
             let (values, absent) = command::values(&end.roles);
-            (values, absent, vec![])
+            let proof = command::proof(w, &end.roles);
+            let broken = confirm(verified, &proof).err();
+            let found = Values { values, absent, samples: vec![] };
+            Measured { found, cautions: Default::default(), proof, broken, end }
         }
     };
-    let proof = match work {
-        Work::Packets(_) => packets::timed_proof(&end.roles),
-        Work::Command(w) => command::proof(w, &end.roles),
-    };
-    let (outcome, reason, lost) = judge(campaign, verified, &proof, &end);
+    let (outcome, reason, lost) = judge(broken, &end);
     let note = RunNote {
         run: key,
         position,
         outcome,
         reason,
-        values,
-        absent,
-        samples,
+        values: found.values,
+        absent: found.absent,
+        samples: found.samples,
+        cautions,
         proof: Some(proof),
         roles: end.roles,
         elapsed_ns: end.elapsed.as_nanos() as u64,
@@ -96,36 +92,28 @@ pub fn measure(
     (note, lost)
 }
 
-fn judge(
-    campaign: &Campaign,
-    verified: &Verified,
-    proof: &Proof,
-    end: &PassEnd,
-) -> (RunOutcome, Option<String>, Option<String>) {
+fn judge(broken: Option<Difference>, end: &PassEnd) -> (RunOutcome, Option<String>, Option<String>) {
     match &end.trouble {
         Some(Trouble::TimedOut(why)) => (RunOutcome::TimedOut, Some(why.clone()), None),
-        Some(Trouble::Failed(why)) => {
+        Some(Trouble::Failed(why) | Trouble::Refused(why)) => {
             let mut lines = vec![why.clone()];
             lines.extend(last_words(&end.roles));
             (RunOutcome::Failed, Some(lines.join("\n")), None)
         }
         Some(Trouble::Interrupted(why)) => (RunOutcome::Interrupted, Some(why.clone()), None),
         Some(Trouble::Lost(why)) => (RunOutcome::Interrupted, Some(why.clone()), Some(why.clone())),
-        None => {
-            let broken = broken_rule(&campaign.accept, &end.roles).or_else(|| confirm(verified, proof).err());
-            match broken {
-                Some(d) => {
-                    let lines: Vec<String> = std::iter::once(d.reason).chain(d.evidence).collect();
-                    (RunOutcome::Rejected, Some(lines.join("\n")), None)
-                }
-                None => (RunOutcome::Measured, None, None),
+        None => match broken {
+            Some(d) => {
+                let lines: Vec<String> = std::iter::once(d.reason).chain(d.evidence).collect();
+                (RunOutcome::Rejected, Some(lines.join("\n")), None)
             }
-        }
+            None => (RunOutcome::Measured, None, None),
+        },
     }
 }
 
 /// The last lines a failed role wrote, for the reader of a table.
-fn last_words(notes: &[RoleNote]) -> Vec<String> {
+pub fn last_words(notes: &[RoleNote]) -> Vec<String> {
     notes
         .iter()
         .flat_map(|n| {

@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 
+use super::baseline;
 use super::decide::{Candidate, decide, note};
 use super::lab::Lab;
+use super::prepare::{Preparation, Unready};
 use super::run::{ProofFault, measure, prove};
+use super::steering;
 use super::watch::{Stop, Watch};
 use crate::design::plan::Plan;
 use crate::evidence::event::{BlockNote, Event, ProofNote, RunNote};
@@ -45,6 +48,8 @@ pub struct Trial<'a> {
     pub note: &'a mut dyn FnMut(Event) -> io::Result<()>,
     /// What the record held before this session.
     pub before: &'a Evidence,
+    /// Nothing is prepared yet: `Preparation::default()`.
+    pub preparation: Preparation,
 }
 
 /// A cell on its way: proven now, or live before and no longer provable.
@@ -59,7 +64,11 @@ impl Trial<'_> {
     /// # Errors
     /// The record cannot be written; what was written before stays valid.
     pub fn conduct(mut self, asked: Asked) -> io::Result<Ended> {
-        let ended = self.work_through(asked)?;
+        let ended = self.work_through(asked);
+        // Whatever came of it; where even that cannot be noted, the hosts are put back all the same.
+        let put_back = self.preparation.put_back(self.lab, self.note);
+        let ended = ended?;
+        put_back?;
         let reason = match &ended {
             Ended::Complete => None,
             Ended::Stopped => Some("stopped on request".to_owned()),
@@ -147,10 +156,23 @@ impl Trial<'_> {
         let mut known = Known::default();
         let earlier: HashMap<&CellId, &Proof> =
             self.before.proofs.iter().filter(|p| p.accepted).map(|p| (&p.cell, &p.proof)).collect();
+        let faulty = match self.plan.campaign.baseline {
+            false => BTreeMap::new(),
+            true => match self.check_links(candidates)? {
+                Ok(faulty) => faulty,
+                Err(ended) => return Ok(Some(ended)),
+            },
+        };
         self.watch.proving(candidates.len() as u64);
         for Candidate { cell, work } in candidates {
             if self.watch.stop() != Stop::No {
                 return Ok(Some(Ended::Stopped));
+            }
+            if let Work::Packets(work) = work
+                && let Some(difference) = faulty.get(&baseline::link(work))
+            {
+                self.turn_down(*cell, "link", difference.clone(), standing)?;
+                continue;
             }
             let id = self.plan.id(*cell);
             let control = self.plan.control_of(*cell);
@@ -160,16 +182,29 @@ impl Trial<'_> {
             };
             if *cell != control && control_proof.is_none() {
                 let reason = format!("its control {} could not be proven", self.plan.id(control));
-                self.turn_down(*cell, Difference { reason, evidence: vec![] }, standing)?;
+                self.turn_down(*cell, "proof", Difference { reason, evidence: vec![] }, standing)?;
                 continue;
             }
+            match self.preparation.bring_about(self.lab, self.plan, *cell, work, self.note)? {
+                Ok(()) => {}
+                Err(Unready::Lost(why)) => return Ok(Some(Ended::Lost(why))),
+                Err(Unready::Refused(difference)) => {
+                    self.turn_down(*cell, "host", difference, standing)?;
+                    continue;
+                }
+            }
             let watch = &*self.watch;
-            let proven = prove(self.lab, &self.plan.campaign, work, &|| watch.stop());
+            let stop = || watch.stop();
+            let proven = match steering::astray(self.lab, self.plan, *cell, work, &stop) {
+                Some(astray) => astray,
+                None => prove(self.lab, &self.plan.campaign, work, &stop),
+            };
             let verdict = match proven.fault {
                 Some(ProofFault::Lost(why)) => return Ok(Some(Ended::Lost(why))),
                 Some(ProofFault::Interrupted) => return Ok(Some(Ended::Stopped)),
-                Some(ProofFault::Refuse(difference)) => Err(difference),
-                None => accept_proof(&id, proven.proof.clone(), control_proof, &mut known),
+                Some(ProofFault::Refuse(stage, difference)) => Err((stage, difference)),
+                None => accept_proof(&id, proven.proof.clone(), control_proof, &mut known)
+                    .map_err(|difference| ("proof", difference)),
             };
             if let (Ok(_), Some(earlier)) = (&verdict, earlier.get(&id))
                 && let Err(difference) = unchanged(earlier, &proven.proof)
@@ -189,7 +224,7 @@ impl Trial<'_> {
                     (self.note)(Event::Cell(note(self.plan, *cell, Fate::Live, None)))?;
                     standing.insert(*cell, Standing::Proven(verified));
                 }
-                Err(difference) => self.turn_down(*cell, difference, standing)?,
+                Err((stage, difference)) => self.turn_down(*cell, stage, difference, standing)?,
             }
         }
         Ok(None)
@@ -200,6 +235,7 @@ impl Trial<'_> {
     fn turn_down(
         &mut self,
         cell: u64,
+        stage: &'static str,
         difference: Difference,
         standing: &mut HashMap<u64, Standing>,
     ) -> io::Result<()> {
@@ -210,7 +246,7 @@ impl Trial<'_> {
             standing.insert(cell, Standing::Lapsed(reason));
             return Ok(());
         }
-        let why = Some(("proof", difference.reason, difference.evidence));
+        let why = Some((stage, difference.reason, difference.evidence));
         (self.note)(Event::Cell(note(self.plan, cell, Fate::Refused, why)))
     }
 
@@ -222,6 +258,8 @@ impl Trial<'_> {
         let done = self.done();
         let blocks = self.plan.campaign.blocks.count;
         self.watch.measuring((standing.len() as u64 * u64::from(blocks)).saturating_sub(done.len() as u64));
+        let hosts = hosts_of(works);
+        self.preparation.look_around(self.lab, self.plan, &hosts, 0, self.note)?;
         for block in 1..=blocks {
             let order: Vec<u64> = self.plan.order(block).filter(|cell| standing.contains_key(cell)).collect();
             if order.is_empty() {
@@ -250,6 +288,7 @@ impl Trial<'_> {
                     return Ok(ended);
                 }
             }
+            self.preparation.look_around(self.lab, self.plan, &hosts, block, self.note)?;
         }
         Ok(Ended::Complete)
     }
@@ -307,9 +346,14 @@ impl Trial<'_> {
         (self.note)(Event::RunBegan { run: key.clone(), position })?;
         let (run, lost) = match (standing.get(&cell), works.get(&cell)) {
             (Some(Standing::Proven(verified)), Some(work)) => {
-                let watch = &*self.watch;
-                let stop = || watch.stop();
-                measure(self.lab, &self.plan.campaign, verified, work, key, position, &stop)
+                match self.preparation.bring_about(self.lab, self.plan, cell, work, self.note)? {
+                    Ok(()) => {
+                        let watch = &*self.watch;
+                        let stop = || watch.stop();
+                        measure(self.lab, &self.plan.campaign, verified, work, key, position, &stop)
+                    }
+                    Err(unready) => never_ran(key, position, unready),
+                }
             }
             (Some(Standing::Lapsed(reason)), _) => (lapsed(key, position, reason.clone()), None),
             _ => (lapsed(key, position, "it was never proven".into()), None),
@@ -322,6 +366,29 @@ impl Trial<'_> {
             None if interrupted => Some(Ended::Stopped),
             None => None,
         })
+    }
+}
+
+/// Hosts that these works run on.
+fn hosts_of(works: &HashMap<u64, Work>) -> Vec<String> {
+    let mut hosts: Vec<String> = works
+        .values()
+        .flat_map(|work| match work {
+            Work::Packets(w) => vec![w.tx.host.clone(), w.rx.host.clone()],
+            Work::Command(w) => vec![w.host.clone()],
+        })
+        .collect();
+    hosts.sort();
+    hosts.dedup();
+    hosts
+}
+
+fn never_ran(run: RunKey, position: u32, unready: Unready) -> (RunNote, Option<String>) {
+    match unready {
+        Unready::Refused(why) => (RunNote::unobserved(run, position, RunOutcome::Failed, why.reason), None),
+        Unready::Lost(why) => {
+            (RunNote::unobserved(run, position, RunOutcome::Interrupted, why.clone()), Some(why))
+        }
     }
 }
 

@@ -72,15 +72,19 @@ fn link(
     far: &PortRef,
 ) -> Result<(), EmbeddedError> {
     let session = |port: &PortRef| sessions.iter().find(|(name, _)| *name == port.host).map(|(_, s)| s);
-    let interface =
-        |port: &PortRef| Some(hosts.hosts.get(&port.host)?.ports.get(&port.port)?.interface.clone());
+    let declared = |port: &PortRef| hosts.hosts.get(&port.host)?.ports.get(&port.port);
+    let interface = |port: &PortRef| declared(port).map(|port| port.interface.clone());
     let (Some(near_session), Some(far_session)) = (session(near), session(far)) else { return Ok(()) };
     let failed = |found: String| EmbeddedError::Link { near: near.to_string(), far: far.to_string(), found };
     let (Some(near_interface), Some(far_interface)) = (interface(near), interface(far)) else {
         return Err(failed("one of them is not a port of its host".into()));
     };
     let peer_pid = far_session.welcome().pid;
-    near_session.make_link(&near_interface, &far_interface, peer_pid).map_err(|e| failed(e.to_string()))?;
+    // A frame leaves on the queue that it arrives on, so both ends have the same number.
+    let queues = [near, far].into_iter().filter_map(declared).map(|port| port.queues).max().unwrap_or(1);
+    near_session
+        .make_link(&near_interface, &far_interface, peer_pid, queues)
+        .map_err(|e| failed(e.to_string()))?;
     for (session, interface) in [(near_session, &near_interface), (far_session, &far_interface)] {
         session.bring_port_up(interface).map_err(|e| failed(e.to_string()))?;
     }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::arm::ArmKind;
 use crate::model::cell::{CellId, RunKey};
+use crate::model::change::{Applied, PutBack};
 use crate::model::facts::Facts;
 use crate::model::job::JobReport;
 use crate::model::outcome::{Fate, RunOutcome};
@@ -14,7 +15,7 @@ use crate::model::proof::Proof;
 use crate::model::response::Response;
 
 /// Version of the journal's shape; a reader refuses a newer one.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -24,6 +25,14 @@ pub enum Event {
     /// A command began to work on this record; every later event belongs to it.
     Session(Session),
     Host(HostNote),
+    /// Whether a link delivers everything of the untouched control, both ways.
+    Link(LinkNote),
+    /// A setting of a host was changed, because the campaign holds it.
+    Setting(SettingNote),
+    /// What a campaign, or a killed one before it, had changed was put back.
+    PutBack(PutBackNote),
+    /// A fact of a host is another one than when it was last looked at.
+    Changed(ChangeNote),
     /// What became of a planned cell; a later one for the same cell replaces an earlier one.
     Cell(CellNote),
     /// Untimed proof of a cell, accepted or not.
@@ -64,6 +73,9 @@ pub struct Opening {
     pub variables: IndexMap<String, Vec<String>>,
     pub arms: Vec<ArmNote>,
     pub accept: Vec<String>,
+    /// `software` or `hardware`: who stamps received frames; empty where nothing was asked of stamps.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stamps: String,
     pub blocks: u32,
     pub order: String,
     pub seed: u64,
@@ -108,18 +120,57 @@ pub struct HostNote {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SettingNote {
+    pub host: String,
+    pub applied: Applied,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PutBackNote {
+    pub host: String,
+    /// By an agent that found what a killed one had left, before it did anything else.
+    pub at_start: bool,
+    pub done: PutBack,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChangeNote {
+    pub host: String,
+    /// Its name; of a port, with the port before a dot.
+    pub fact: String,
+    pub was: String,
+    pub now: String,
+    /// The block that had ended when it was noticed.
+    pub after: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellNote {
     pub cell: CellId,
     pub arm: String,
     pub kind: ArmKind,
     pub levels: IndexMap<String, String>,
     pub fate: Fate,
-    /// Stage that decided against it: `rule`, `host`, `proof`; None while live.
+    /// Stage that decided against it: `rule`, `host`, `link`, `proof`; None while live.
     pub stage: Option<String>,
     pub reason: Option<String>,
     /// The difference or fact itself, line by line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
+}
+
+/// The baseline of one link. Where it is not clean, nothing on the link counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LinkNote {
+    /// `tx.port0 - rx.port0`.
+    pub link: String,
+    /// The control whose load it was.
+    pub cell: CellId,
+    pub clean: bool,
+    /// What was not delivered, line by line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<String>,
+    pub roles: Vec<RoleNote>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -151,6 +202,9 @@ pub struct RunNote {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub absent: BTreeMap<String, String>,
     pub samples: Vec<Sample>,
+    /// What a reader of the values must know of this run: a short general sentence to what was seen.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cautions: BTreeMap<String, String>,
     pub roles: Vec<RoleNote>,
     pub proof: Option<Proof>,
     /// Workstation time from the first start to the last end, for planning.
@@ -168,6 +222,7 @@ impl RunNote {
             values: BTreeMap::new(),
             absent: BTreeMap::new(),
             samples: vec![],
+            cautions: BTreeMap::new(),
             roles: vec![],
             proof: None,
             elapsed_ns: 0,
@@ -184,6 +239,9 @@ pub struct Sample {
     pub value: f64,
     /// Inside the settle time, hence not part of the response.
     pub settling: bool,
+    /// Number of the load that it belongs to, from 1, where a run has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<u32>,
 }
 
 /// What one role of a run did on its host.

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 
-use super::event::{BlockNote, CellNote, Event, HostNote, Opening, ProofNote, RunNote, Session, SessionKind};
+use super::event::{
+    BlockNote, CellNote, ChangeNote, Event, HostNote, LinkNote, Opening, ProofNote, PutBackNote, RunNote,
+    Session, SessionKind, SettingNote,
+};
 use crate::model::cell::{CellId, RunKey};
 use crate::model::outcome::{Fate, RunOutcome};
 
@@ -16,6 +19,12 @@ pub struct Evidence {
     pub sessions: Vec<(String, Session)>,
     /// Host notes in the order they came, with the index of their session.
     pub hosts: Vec<(usize, HostNote)>,
+    /// Baselines of links in the order they were taken, with the index of their session.
+    pub links: Vec<(usize, LinkNote)>,
+    /// Settings that were changed, each with the index of its session; likewise the two after it.
+    pub settings: Vec<(usize, SettingNote)>,
+    pub put_back: Vec<(usize, PutBackNote)>,
+    pub changes: Vec<(usize, ChangeNote)>,
     /// Last note of each cell, in the order cells were first decided.
     pub cells: IndexMap<CellId, CellNote>,
     pub proofs: Vec<ProofNote>,
@@ -64,6 +73,10 @@ impl Evidence {
                 self.sessions.push((at.to_owned(), s));
             }
             Event::Host(note) => self.hosts.push((session, note)),
+            Event::Link(note) => self.links.push((session, note)),
+            Event::Setting(note) => self.settings.push((session, note)),
+            Event::PutBack(note) => self.put_back.push((session, note)),
+            Event::Changed(note) => self.changes.push((session, note)),
             Event::Cell(note) => {
                 self.cells.insert(note.cell.clone(), note);
             }
@@ -100,6 +113,16 @@ impl Evidence {
             let note = RunNote::unobserved(run, position, RunOutcome::Interrupted, reason);
             self.runs.push(RunRow { session, at: at.to_owned(), note });
         }
+    }
+
+    /// What the last session could not put back, host by host; empty where all is as it was.
+    pub fn stuck(&self) -> BTreeMap<&str, &[String]> {
+        let last = self.sessions.len().saturating_sub(1);
+        let notes = self.put_back.iter().filter(|(session, _)| *session == last);
+        // A later note of a host tells of all that is still changed there.
+        let hosts: BTreeMap<&str, &[String]> =
+            notes.map(|(_, note)| (note.host.as_str(), note.done.stuck.as_slice())).collect();
+        hosts.into_iter().filter(|(_, stuck)| !stuck.is_empty()).collect()
     }
 
     /// Is this block one that the plan had, not one that a rerun added?

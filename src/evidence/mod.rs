@@ -1,5 +1,6 @@
 //! The events and rows of a record, as types and text.
 
+pub mod counters;
 pub mod event;
 #[cfg(test)]
 pub mod example;

@@ -15,6 +15,7 @@ use crate::model::cell::CellId;
 use crate::model::job::End;
 use crate::model::metric;
 use crate::model::outcome::{Fate, RunOutcome};
+use crate::model::workload::Stamps;
 
 /// A configuration that was measured and lost; judging names it, this room writes it down.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +37,7 @@ pub fn runs_csv(evidence: &Evidence) -> String {
     header.extend(["outcome", "reason", "elapsed (ns)"].map(str::to_owned));
     header.extend(metrics.iter().map(|(name, unit)| format!("{name} ({unit})")));
     header.push("absent".to_owned());
+    header.push("cautions".to_owned());
     for role in &roles {
         let of = ["host", "command", "end", "exit_status", "signal", "wall (ns)", "stdout_sha256"];
         header.extend(of.map(|column| format!("{role}.{column}")));
@@ -47,10 +49,12 @@ pub fn runs_csv(evidence: &Evidence) -> String {
     csv(rows)
 }
 
-/// Every reading inside every run. `value` has the unit that `unit` names.
+/// Every reading inside every run. `value` has the unit that `unit` names; `step` numbers the loads of a
+/// run that has several.
 pub fn samples_csv(evidence: &Evidence) -> String {
     let units = metrics(evidence);
-    let header = ["cell", "block", "attempt", "outcome", "metric", "unit", "at (ns)", "value", "settling"];
+    let header =
+        ["cell", "block", "attempt", "outcome", "step", "metric", "unit", "at (ns)", "value", "settling"];
     let mut rows = vec![header.map(str::to_owned).to_vec()];
     for row in &evidence.runs {
         let run = &row.note.run;
@@ -61,6 +65,7 @@ pub fn samples_csv(evidence: &Evidence) -> String {
                 run.block.to_string(),
                 run.attempt.to_string(),
                 row.note.outcome.name().to_owned(),
+                sample.step.map_or(String::new(), |step| step.to_string()),
                 safe(&sample.metric),
                 safe(unit),
                 sample.at_ns.to_string(),
@@ -102,7 +107,8 @@ pub fn observed(row: &RunRow) -> String {
     values.collect::<Vec<_>>().join("\n")
 }
 
-/// Metric names with units: those of the workload first, then others that some run carries.
+/// Metric names with units: those of the workload first, then others that some run carries. What hangs on
+/// a wish of the campaign is there only where some run speaks of it.
 pub fn metrics(evidence: &Evidence) -> Vec<(String, String)> {
     let opening = evidence.opening.as_ref();
     let known: &[metric::Metric] = match opening.map(|o| o.workload.as_str()) {
@@ -110,21 +116,32 @@ pub fn metrics(evidence: &Evidence) -> Vec<(String, String)> {
         Some("command") => &metric::COMMAND,
         _ => &[],
     };
-    let mut found: Vec<(String, String)> =
-        known.iter().map(|m| (m.name.to_owned(), m.unit.to_owned())).collect();
-    let responses = opening.map_or(&[][..], |o| &o.responses);
-    let extra: BTreeSet<&String> = evidence
+    let spoken_of: BTreeSet<&String> = evidence
         .runs
         .iter()
-        .flat_map(|r| r.note.values.keys().chain(r.note.samples.iter().map(|s| &s.metric)))
+        .flat_map(|r| r.note.values.keys().chain(r.note.absent.keys()).chain(sampled(r)))
         .collect();
+    let software = opening.is_some_and(|o| o.stamps == Stamps::Software.name());
+    let mut found: Vec<(String, String)> = known
+        .iter()
+        .filter(|m| m.needs.is_empty() || spoken_of.contains(&m.name.to_owned()))
+        .map(|m| (m.name.to_owned(), metric::unit_shown(m, software)))
+        .collect();
+    let responses = opening.map_or(&[][..], |o| &o.responses);
+    let extra: BTreeSet<&String> =
+        evidence.runs.iter().flat_map(|r| r.note.values.keys().chain(sampled(r))).collect();
     for name in extra {
         if !found.iter().any(|(known, _)| known == name) {
-            let unit = responses.iter().find(|r| r.name == *name).map_or("unit unknown", |r| &r.unit);
-            found.push((name.clone(), unit.to_owned()));
+            let offered = name.starts_with(metric::OFFERED_RATE).then_some("frames/s");
+            let unit = responses.iter().find(|r| r.name == *name).map(|r| r.unit.as_str());
+            found.push((name.clone(), unit.or(offered).unwrap_or("unit unknown").to_owned()));
         }
     }
     found
+}
+
+fn sampled(row: &RunRow) -> impl Iterator<Item = &String> {
+    row.note.samples.iter().map(|sample| &sample.metric)
 }
 
 fn run_row(
@@ -161,6 +178,8 @@ fn run_row(
         .extend(metrics.iter().map(|(name, _)| note.values.get(name).map_or(String::new(), |v| number(*v))));
     let absent: Vec<String> = note.absent.iter().map(|(name, why)| format!("{name}: {why}")).collect();
     fields.push(safe(&absent.join("\n")));
+    let cautions: Vec<String> = note.cautions.iter().map(|(what, seen)| format!("{what}: {seen}")).collect();
+    fields.push(safe(&cautions.join("\n")));
     for role in roles {
         fields.extend(role_fields(note.roles.iter().find(|r| r.role == *role)));
     }
@@ -216,7 +235,7 @@ fn roles(evidence: &Evidence) -> Vec<String> {
 }
 
 /// A text cell under the rule at the head of this file.
-fn safe(text: &str) -> String {
+pub(super) fn safe(text: &str) -> String {
     let risky = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\'']);
     let digits = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-');
     let is_number = text.chars().all(digits) && text.parse::<f64>().is_ok_and(f64::is_finite);
@@ -228,7 +247,7 @@ fn number(value: f64) -> String {
     if value.is_finite() { value.to_string() } else { String::new() }
 }
 
-fn csv(rows: Vec<Vec<String>>) -> String {
+pub(super) fn csv(rows: Vec<Vec<String>>) -> String {
     let mut writer = WriterBuilder::new().quote_style(QuoteStyle::NonNumeric).from_writer(Vec::new());
     for row in rows {
         // Memory takes every write and all rows have the header's length.
@@ -292,7 +311,8 @@ mod tests {
         slow.outcome = RunOutcome::TimedOut;
         slow.reason = Some("-60 s, the deadline".into());
         slow.roles = vec![example::role("run", "h1", "scan 'a b'", End::Signalled(9))];
-        slow.samples = vec![Sample { metric: "wall_time".into(), at_ns: 5, value: 0.25, settling: true }];
+        slow.samples =
+            vec![Sample { metric: "wall_time".into(), at_ns: 5, value: 0.25, settling: true, step: None }];
         record.run(slow.clone());
         slow.run.attempt = 2;
         slow.outcome = RunOutcome::Failed;

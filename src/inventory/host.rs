@@ -6,12 +6,15 @@ use std::path::PathBuf;
 use indexmap::IndexMap;
 
 use super::parse::Places;
+use crate::model::facts;
 use crate::model::hosts::{Become, Host, Port, Transport};
-use crate::rule::Rule;
-use crate::yaml::{Complaint, Entry, Fields, Loc, Node, Source};
+use crate::rule::{Condition, Rule};
+use crate::yaml::{Complaint, Entry, Fields, Loc, Node, Source, unknown};
 
 pub(super) const HOST_KEYS: [&str; 7] = ["transport", "ssh", "user", "config", "become", "ports", "require"];
-pub(super) const PORT_KEYS: [&str; 2] = ["interface", "expect"];
+pub(super) const PORT_KEYS: [&str; 3] = ["interface", "expect", "queues"];
+/// More than a lab in a box has use for.
+const MOST_QUEUES: u64 = 64;
 /// Keys that only mean something for a host reached over ssh.
 const SSH_KEYS: [&str; 4] = ["ssh", "user", "config", "become"];
 /// `IFNAMSIZ` is 16 with the closing NUL.
@@ -38,7 +41,7 @@ pub(super) fn read(
     let fields = Fields::open(&entry.value, entry.key.span, &what, &HOST_KEYS, out)?;
     let transport = transport(&fields, name, &what, out);
     let ports = match fields.get("ports") {
-        Some(entry) => ports(entry, name, places, out),
+        Some(entry) => ports(entry, name, transport.as_ref(), places, out),
         None => Some(IndexMap::new()),
     };
     let mut requirements = shared.clone();
@@ -129,6 +132,7 @@ fn ssh_word(node: &Node, key: &str, out: &mut Vec<Complaint>) -> Option<String> 
 fn ports(
     entry: &Entry,
     host: &str,
+    transport: Option<&Transport>,
     places: &mut Places,
     out: &mut Vec<Complaint>,
 ) -> Option<IndexMap<String, Port>> {
@@ -137,7 +141,7 @@ fn ports(
     for Entry { key, value } in entry.value.entries("`ports`", out)? {
         places.insert(format!("{host}.{}", key.value), key.span);
         let named = name_of(key, "a port", out);
-        match port(value, key, out) {
+        match port(value, key, transport, out) {
             Some(port) if named => {
                 if let Some(first) = interfaces.insert(port.interface.clone(), key) {
                     let message =
@@ -152,7 +156,12 @@ fn ports(
     ports
 }
 
-fn port(node: &Node, key: &Loc<String>, out: &mut Vec<Complaint>) -> Option<Port> {
+fn port(
+    node: &Node,
+    key: &Loc<String>,
+    transport: Option<&Transport>,
+    out: &mut Vec<Complaint>,
+) -> Option<Port> {
     let what = format!("the port `{}`", key.value);
     let fields = Fields::open(node, key.span, &what, &PORT_KEYS, out)?;
     let interface = fields.need("interface", &what, out).and_then(|entry| interface(&entry.value, out));
@@ -163,7 +172,15 @@ fn port(node: &Node, key: &Loc<String>, out: &mut Vec<Complaint>) -> Option<Port
             expect.insert(key.value.clone(), text.value.to_owned());
         }
     }
-    Some(Port { interface: interface?, expect })
+    let queues = fields.get("queues").map_or(Some(1), |entry| {
+        if transport.is_some_and(|transport| *transport != Transport::Netns) {
+            let message = format!("{what}: `queues` only means something for a port that fieldtrial makes");
+            let help = "take it out; what a real port must have stands in `expect`";
+            out.push(Complaint::error(entry.key.span, message).help(help));
+        }
+        entry.value.count("`queues`", 1..=MOST_QUEUES, out)
+    });
+    Some(Port { interface: interface?, expect, queues: queues? as u32 })
 }
 
 /// What the kernel takes as the name of an interface (`dev_valid_name`), except the loopback.
@@ -192,11 +209,20 @@ pub(super) fn requirements(
     let mut rules = IndexMap::new();
     for Entry { key, value } in node.entries("`require`", out).unwrap_or(&[]) {
         let Some(text) = value.words(&format!("`require.{}`", key.value), out) else { continue };
+        if let Some(condition) = Condition::parse(text.value) {
+            if facts::is_known(&condition.fact) {
+                rules.insert(key.value.clone(), text.value.to_owned());
+            } else {
+                let message = format!("no host or port tells a fact `{}`", condition.fact);
+                out.push(unknown(value.span, message, &condition.fact, facts::names()));
+            }
+            continue;
+        }
         match Rule::parse(text.value) {
             Ok(_) => drop(rules.insert(key.value.clone(), text.value.to_owned())),
             Err(error) => {
                 let span = value.inside(error.offset, &source.text);
-                let help = "write a condition over facts like `cpu_count >= 2`";
+                let help = "write a condition over facts like `cpu_count >= 2`, `ntuple on` or `rx_filter can be all`";
                 out.push(Complaint::error(span, error.to_string()).help(help));
             }
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 
-use crate::yaml::shape::{Duration, Level, Text, without_null};
+use crate::yaml::shape::{Duration, Level, Text, Whole, without_null};
 
 /// The JSON schema (draft-07, which editors read) of hosts files.
 pub fn schema() -> serde_json::Value {
@@ -27,7 +27,9 @@ pub(super) struct HostsFile {
     links: Option<Vec<[Text; 2]>>,
     /// Silence after which a host ends the work it was given, 1s to 10m. Default: 10s.
     lease: Option<Duration>,
-    /// Requirements of every host: a name, and a rule over the facts of the host.
+    /// Requirements of every host: a name, and a condition on a fact of the host or of its ports
+    /// (`governor == performance`, `kernel >= 6.8`, `ntuple on`, `rx_filter can be all`), or a rule in CEL
+    /// over the facts of the host.
     require: Option<BTreeMap<String, Text>>,
 }
 
@@ -80,4 +82,6 @@ pub(super) struct Port {
     interface: Text,
     /// Facts that this port must show, such as `driver: ice`.
     expect: Option<BTreeMap<String, Level>>,
+    /// Queues each way of a port in the embedded lab, 1 to 64. Default: 1.
+    queues: Option<Whole>,
 }

@@ -42,8 +42,9 @@ fn changed(from: &str, to: &str, wanted: &str) {
     refused(&LAB.replace(from, to), wanted);
 }
 
-const SHIPPED: [&str; 3] = [
+const SHIPPED: [&str; 4] = [
     include_str!("../../hosts/netns.yaml"),
+    include_str!("../../hosts/netns-queues.yaml"),
     include_str!("../../hosts/local.yaml"),
     include_str!("../../hosts/ssh-example.yaml"),
 ];

@@ -47,6 +47,8 @@ pub struct Port {
     pub interface: String,
     /// Facts this port must show, e.g. `driver: ice`.
     pub expect: BTreeMap<String, String>,
+    /// Receive and send queues of a port that the embedded lab makes.
+    pub queues: u32,
 }
 
 /// `host.port`.

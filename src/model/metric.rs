@@ -9,21 +9,139 @@ pub struct Metric {
     pub unit: &'static str,
     pub better: Better,
     pub meaning: &'static str,
+    /// What a campaign must ask for to have it.
+    pub needs: &'static [Need],
+}
+
+/// What a metric of packets hangs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Stamps of received frames.
+    Stamps,
+    /// Frames in both directions.
+    BothWays,
+    /// One load during the whole run.
+    Steady,
+    /// A list of loads, or a search.
+    Steps,
+    /// Frames that carry the instant of their sending.
+    Latency,
 }
 
 const fn metric(name: &'static str, unit: &'static str, better: Better, meaning: &'static str) -> Metric {
-    Metric { name, unit, better, meaning }
+    Metric { name, unit, better, meaning, needs: &[] }
 }
 
-/// Metrics of the `packets` workload. Rates are per second of the timed window, warm-up excluded.
-pub const PACKETS: [Metric; 6] = [
-    metric("tx_rate", "frames/s", Better::Higher, "frames that left the sending port, by its kernel counter"),
-    metric("rx_rate", "frames/s", Better::Higher, "own intact frames that the receiver read"),
-    metric("handed_rate", "frames/s", Better::Higher, "frames that the kernel accepted from the sender"),
-    metric("tx_bits_l1", "bit/s", Better::Higher, "tx_rate with frame, FCS, preamble and gap (layer 1)"),
+const fn needing(
+    name: &'static str,
+    unit: &'static str,
+    better: Better,
+    meaning: &'static str,
+    needs: &'static [Need],
+) -> Metric {
+    Metric { name, unit, better, meaning, needs }
+}
+
+/// A name with the direction that it is about.
+pub const REVERSE: &str = "_reverse";
+
+const RATE: &str = "frames/s";
+const STEADY: &[Need] = &[Need::Steady];
+const STEADY_BACK: &[Need] = &[Need::Steady, Need::BothWays];
+const STAMPED: &[Need] = &[Need::Steady, Need::Stamps];
+const STAMPED_BACK: &[Need] = &[Need::Steady, Need::Stamps, Need::BothWays];
+const STEPS: &[Need] = &[Need::Steps];
+const STEPS_BACK: &[Need] = &[Need::Steps, Need::BothWays];
+const BACK: &[Need] = &[Need::BothWays];
+const LATENCY: &[Need] = &[Need::Steady, Need::Stamps, Need::Latency];
+
+/// Metrics of the `packets` workload. Rates are per second of the timed window, warm-up excluded, over
+/// all streams of one direction. Plain names are of the declared direction, `…_reverse` of the other.
+pub const PACKETS: [Metric; 23] = [
+    needing(
+        "tx_rate",
+        RATE,
+        Better::Higher,
+        "frames that left the sending port, by its kernel counter",
+        STEADY,
+    ),
+    needing("rx_rate", RATE, Better::Higher, "own intact frames that the receiver read", STAMPED),
+    needing("handed_rate", RATE, Better::Higher, "frames that the kernel accepted from the sender", STEADY),
+    needing(
+        "tx_bits_l1",
+        "bit/s",
+        Better::Higher,
+        "tx_rate with frame, FCS, preamble and gap (layer 1)",
+        STEADY,
+    ),
     metric("lost", "frames", Better::Lower, "frames sent and never received, warm-up included"),
     metric("sender_cpu_time", "s", Better::Lower, "CPU time of the sending process, warm-up included"),
+    metric("receiver_cpu_time", "s", Better::Lower, "CPU time of the receiving process, warm-up included"),
+    needing("zero_loss_rate", RATE, Better::Higher, "highest load that was sent without loss", STEPS),
+    needing(
+        "zero_loss_bits_l1",
+        "bit/s",
+        Better::Higher,
+        "zero_loss_rate with frame, FCS, preamble and gap",
+        STEPS,
+    ),
+    needing(
+        "zero_loss_bits_l2",
+        "bit/s",
+        Better::Higher,
+        "zero_loss_rate with frame and FCS (layer 2)",
+        STEPS,
+    ),
+    needing("latency_p50", "s", Better::Lower, "median of the one-way latency", LATENCY),
+    needing("latency_p99", "s", Better::Lower, "99th percentile of the one-way latency", LATENCY),
+    needing("latency_p999", "s", Better::Lower, "99.9th percentile of the one-way latency", LATENCY),
+    needing("tx_rate_reverse", RATE, Better::Higher, "tx_rate of the other direction", STEADY_BACK),
+    needing("rx_rate_reverse", RATE, Better::Higher, "rx_rate of the other direction", STAMPED_BACK),
+    needing("handed_rate_reverse", RATE, Better::Higher, "handed_rate of the other direction", STEADY_BACK),
+    needing("tx_bits_l1_reverse", "bit/s", Better::Higher, "tx_bits_l1 of the other direction", STEADY_BACK),
+    needing("lost_reverse", "frames", Better::Lower, "lost of the other direction", BACK),
+    needing("sender_cpu_time_reverse", "s", Better::Lower, "sender_cpu_time of the other direction", BACK),
+    needing(
+        "receiver_cpu_time_reverse",
+        "s",
+        Better::Lower,
+        "receiver_cpu_time of the other direction",
+        BACK,
+    ),
+    needing(
+        "zero_loss_rate_reverse",
+        RATE,
+        Better::Higher,
+        "zero_loss_rate of the other direction",
+        STEPS_BACK,
+    ),
+    needing(
+        "zero_loss_bits_l1_reverse",
+        "bit/s",
+        Better::Higher,
+        "zero_loss_bits_l1 of the other direction",
+        STEPS_BACK,
+    ),
+    needing(
+        "zero_loss_bits_l2_reverse",
+        "bit/s",
+        Better::Higher,
+        "zero_loss_bits_l2 of the other direction",
+        STEPS_BACK,
+    ),
 ];
+
+/// Load that was asked for in one step of a list or search, over all streams of one direction; there are
+/// samples of it and no response.
+pub const OFFERED_RATE: &str = "offered_rate";
+
+/// Unit of a metric of packets as outputs show it: what follows from software stamps says so.
+pub fn unit_shown(metric: &Metric, software_stamps: bool) -> String {
+    match software_stamps && metric.needs.contains(&Need::Stamps) {
+        true => format!("{}, software stamps", metric.unit),
+        false => metric.unit.to_owned(),
+    }
+}
 
 /// Metrics of the `command` workload.
 pub const COMMAND: [Metric; 7] = [

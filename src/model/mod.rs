@@ -2,8 +2,11 @@
 
 pub mod arm;
 pub mod cell;
+pub mod change;
+pub mod cpus;
 pub mod digest;
 pub mod facts;
+pub mod flow_rule;
 pub mod frame_size;
 pub mod hosts;
 pub mod job;
@@ -12,5 +15,6 @@ pub mod metric;
 pub mod outcome;
 pub mod proof;
 pub mod response;
+pub mod setting;
 pub mod shell;
 pub mod workload;

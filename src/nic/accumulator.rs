@@ -1,6 +1,8 @@
 //! Forward-only totals over counters that may start anywhere and jump back.
 
-use super::counters::{Counters, Reading};
+use serde::Serialize;
+
+use super::counters::{Counters, NAMES, Reading};
 
 /// Totals since a baseline. Only forward motion is added, so a driver's reset costs what moved
 /// unseen but never turns into 2^64; every total of a run comes from here, never from a raw reading.
@@ -8,33 +10,22 @@ use super::counters::{Counters, Reading};
 pub struct Accumulator {
     last: Reading,
     total: Counters,
-    backward_steps: u64,
+    backward: Backward,
 }
 
 impl Accumulator {
     /// `baseline` is taken before traffic starts; what the counters held by then is not charged.
     #[must_use]
     pub fn new(baseline: Reading) -> Self {
-        Self { last: baseline, total: Counters::default(), backward_steps: 0 }
+        Self { last: baseline, total: Counters::default(), backward: Backward::default() }
     }
 
     /// Adds the forward motion since the reading before.
     pub fn add(&mut self, reading: Reading) {
-        let (old, new, total) = (self.last.counters(), reading.counters(), &mut self.total);
-        let mut backward = false;
-        let mut step = |total: &mut u64, old: u64, new: u64| {
-            backward |= new < old;
-            *total = total.wrapping_add(new.saturating_sub(old));
-        };
-        step(&mut total.rx_packets, old.rx_packets, new.rx_packets);
-        step(&mut total.tx_packets, old.tx_packets, new.tx_packets);
-        step(&mut total.rx_bytes, old.rx_bytes, new.rx_bytes);
-        step(&mut total.tx_bytes, old.tx_bytes, new.tx_bytes);
-        step(&mut total.rx_errors, old.rx_errors, new.rx_errors);
-        step(&mut total.tx_errors, old.tx_errors, new.tx_errors);
-        step(&mut total.rx_dropped, old.rx_dropped, new.rx_dropped);
-        step(&mut total.tx_dropped, old.tx_dropped, new.tx_dropped);
-        self.backward_steps += u64::from(backward);
+        let (old, new) = (self.last.counters().values(), reading.counters().values());
+        let mut total = self.total.values();
+        forward(&mut total, &old, &new, &NAMES, reading.at_ns(), &mut self.backward);
+        self.total = Counters::of(total);
         self.last = reading;
     }
 
@@ -47,8 +38,65 @@ impl Accumulator {
     /// Readings in which a counter went back. A run with one is no proof of zero loss.
     #[must_use]
     pub fn backward_steps(&self) -> u64 {
-        self.backward_steps
+        self.backward.steps
     }
+
+    /// What went back, and when.
+    #[must_use]
+    pub fn backward(&self) -> &Backward {
+        &self.backward
+    }
+}
+
+/// Steps of counters that went back: each is an event, and none adds to a total.
+#[derive(Debug, Clone, Default)]
+pub struct Backward {
+    steps: u64,
+    events: Vec<BackwardStep>,
+}
+
+/// One counter that went back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BackwardStep {
+    pub counter: String,
+    /// CLOCK_MONOTONIC of the reading that showed it.
+    pub at_ns: u64,
+    pub before: u64,
+    pub after: u64,
+}
+
+/// Kept of the events; a card that resets all the time says nothing new.
+const MOST_EVENTS: usize = 64;
+
+impl Backward {
+    /// The first of them, in order.
+    #[must_use]
+    pub fn events(&self) -> &[BackwardStep] {
+        &self.events
+    }
+}
+
+/// Adds the forward motion of each counter to its total; one that went back adds nothing and is noted.
+pub fn forward<N: AsRef<str>>(
+    total: &mut [u64],
+    old: &[u64],
+    new: &[u64],
+    names: &[N],
+    at_ns: u64,
+    backward: &mut Backward,
+) {
+    let mut went_back = false;
+    for (((total, &old), &new), name) in total.iter_mut().zip(old).zip(new).zip(names) {
+        *total = total.wrapping_add(new.saturating_sub(old));
+        if new < old {
+            went_back = true;
+            if backward.events.len() < MOST_EVENTS {
+                let counter = name.as_ref().to_owned();
+                backward.events.push(BackwardStep { counter, at_ns, before: old, after: new });
+            }
+        }
+    }
+    backward.steps += u64::from(went_back);
 }
 
 /// Δcount / Δt per second between two totals; None when no time passed or the count fell.
@@ -98,6 +146,8 @@ mod tests {
         assert_eq!(accumulator.total().counters().rx_packets, 100);
         assert_eq!(accumulator.backward_steps(), 1);
         assert_eq!(accumulator.total().at_ns(), 3);
+        let step = BackwardStep { counter: "rx_packets".into(), at_ns: 2, before: 150, after: 40 };
+        assert_eq!(accumulator.backward().events(), [step]);
     }
 
     #[test]

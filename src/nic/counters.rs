@@ -19,6 +19,87 @@ pub struct Counters {
     /// Also counts frames that no socket listens for; never call it cable loss.
     pub rx_dropped: u64,
     pub tx_dropped: u64,
+    /// The rest of what the kernel keeps for every interface, as `NAMES` from the ninth on has it.
+    pub others: [u64; OTHERS],
+}
+
+/// Counters of struct rtnl_link_stats64 after the eight that have fields of their own.
+pub const OTHERS: usize = 17;
+/// All counters in the kernel's order (struct rtnl_link_stats64 of linux/if_link.h).
+pub const NAMES: [&str; WANTED + OTHERS] = [
+    "rx_packets",
+    "tx_packets",
+    "rx_bytes",
+    "tx_bytes",
+    "rx_errors",
+    "tx_errors",
+    "rx_dropped",
+    "tx_dropped",
+    "multicast",
+    "collisions",
+    "rx_length_errors",
+    "rx_over_errors",
+    "rx_crc_errors",
+    "rx_frame_errors",
+    "rx_fifo_errors",
+    "rx_missed_errors",
+    "tx_aborted_errors",
+    "tx_carrier_errors",
+    "tx_fifo_errors",
+    "tx_heartbeat_errors",
+    "tx_window_errors",
+    "rx_compressed",
+    "tx_compressed",
+    "rx_nohandler",
+    "rx_otherhost_dropped",
+];
+
+impl Counters {
+    /// From values in the order of `NAMES`.
+    #[must_use]
+    pub fn of(values: [u64; WANTED + OTHERS]) -> Self {
+        let [
+            rx_packets,
+            tx_packets,
+            rx_bytes,
+            tx_bytes,
+            rx_errors,
+            tx_errors,
+            rx_dropped,
+            tx_dropped,
+            others @ ..,
+        ] = values;
+        Self {
+            rx_packets,
+            tx_packets,
+            rx_bytes,
+            tx_bytes,
+            rx_errors,
+            tx_errors,
+            rx_dropped,
+            tx_dropped,
+            others,
+        }
+    }
+
+    /// Values in the order of `NAMES`.
+    #[must_use]
+    pub fn values(&self) -> [u64; WANTED + OTHERS] {
+        let first = [
+            self.rx_packets,
+            self.tx_packets,
+            self.rx_bytes,
+            self.tx_bytes,
+            self.rx_errors,
+            self.tx_errors,
+            self.rx_dropped,
+            self.tx_dropped,
+        ];
+        let mut values = [0; WANTED + OTHERS];
+        values[..WANTED].copy_from_slice(&first);
+        values[WANTED..].copy_from_slice(&self.others);
+        values
+    }
 }
 
 /// Counters with the one instant they belong to. There is no way to make one without an instant.
@@ -41,6 +122,18 @@ impl Reading {
         &self.counters
     }
 
+    /// Reads counters, and the clock right after them: the one way in which readings come about.
+    ///
+    /// # Errors
+    /// What reading the counters yields.
+    pub fn take(
+        read: impl FnOnce() -> io::Result<Counters>,
+        now_ns: impl FnOnce() -> u64,
+    ) -> io::Result<Self> {
+        let counters = read()?;
+        Ok(Self { counters, at_ns: now_ns() })
+    }
+
     /// Nanoseconds of CLOCK_MONOTONIC.
     #[must_use]
     pub fn at_ns(&self) -> u64 {
@@ -58,7 +151,7 @@ const NLM_F_REQUEST: u16 = 1;
 const HEADER: usize = 16;
 const STATS_HEADER: usize = 12;
 const ATTRIBUTE_HEADER: usize = 4;
-/// Counters that we read, the first eight u64 of struct rtnl_link_stats64.
+/// Counters that every kernel has and that have fields of their own.
 const WANTED: usize = 8;
 const ANSWER: usize = 1024;
 /// Answers to requests that had timed out, still in the socket's queue.
@@ -85,14 +178,17 @@ impl CounterSource {
     /// # Errors
     /// The interface is gone (ENODEV), or the kernel did not answer.
     pub fn read(&mut self) -> io::Result<Reading> {
+        Reading::take(|| self.counters(), monotonic_ns)
+    }
+
+    fn counters(&mut self) -> io::Result<Counters> {
         self.sequence = self.sequence.wrapping_add(1);
         let mut answer = [0; ANSWER];
         self.route.send(&request(self.index, self.sequence))?;
         for _ in 0..MOST_STALE {
             let length = self.route.receive(&mut answer)?;
-            let at_ns = monotonic_ns();
             if let Some(counters) = parse(&answer[..length], self.sequence)? {
-                return Ok(Reading::new(counters, at_ns));
+                return Ok(counters);
             }
         }
         Err(io::Error::other("the kernel answers only earlier requests for counters"))
@@ -141,22 +237,16 @@ fn parse(answer: &[u8], sequence: u32) -> io::Result<Option<Counters>> {
     Err(short())
 }
 
+/// Older kernels have fewer; what they lack stays zero.
 fn counters(body: &[u8]) -> Option<Counters> {
-    let mut values = [0; WANTED];
-    for (value, bytes) in values.iter_mut().zip(body.get(..WANTED * 8)?.as_chunks::<8>().0) {
+    let mut values = [0; WANTED + OTHERS];
+    if body.len() < WANTED * 8 {
+        return None;
+    }
+    for (value, bytes) in values.iter_mut().zip(body.as_chunks::<8>().0) {
         *value = u64::from_ne_bytes(*bytes);
     }
-    let [rx_packets, tx_packets, rx_bytes, tx_bytes, rx_errors, tx_errors, rx_dropped, tx_dropped] = values;
-    Some(Counters {
-        rx_packets,
-        tx_packets,
-        rx_bytes,
-        tx_bytes,
-        rx_errors,
-        tx_errors,
-        rx_dropped,
-        tx_dropped,
-    })
+    Some(Counters::of(values))
 }
 
 #[cfg(test)]
@@ -188,19 +278,22 @@ mod tests {
     }
 
     #[test]
-    fn the_eight_wanted_counters_are_taken_in_the_kernels_order() {
+    fn every_counter_is_taken_in_the_kernels_order() {
         let got = parse(&answer(7), 7).expect("whole answer").expect("this request's");
-        let expected = Counters {
-            rx_packets: 1,
-            tx_packets: 2,
-            rx_bytes: 3,
-            tx_bytes: 4,
-            rx_errors: 5,
-            tx_errors: 6,
-            rx_dropped: 7,
-            tx_dropped: 8,
-        };
-        assert_eq!(got, expected);
+        assert_eq!((got.rx_packets, got.tx_packets, got.rx_bytes, got.tx_bytes), (1, 2, 3, 4));
+        assert_eq!((got.rx_errors, got.tx_errors, got.rx_dropped, got.tx_dropped), (5, 6, 7, 8));
+        let named: Vec<(&str, u64)> = NAMES.into_iter().zip(got.values()).collect();
+        assert_eq!(named[12], ("rx_crc_errors", 13));
+        assert_eq!(named[24], ("rx_otherhost_dropped", 25));
+        assert_eq!(Counters::of(got.values()), got);
+    }
+
+    #[test]
+    fn an_older_kernel_that_has_fewer_counters_is_read_too() {
+        let body: Vec<u8> = (1..=23u64).flat_map(u64::to_ne_bytes).collect();
+        let got = counters(&body).expect("enough");
+        assert_eq!((got.values()[22], got.values()[23]), (23, 0));
+        assert_eq!(counters(&body[..63]), None);
     }
 
     #[test]

@@ -244,6 +244,24 @@ fn a_link_that_goes_down_is_told_and_the_receiver_hears_it_come_up_again() {
 }
 
 #[test]
+fn what_waits_when_the_end_is_asked_for_is_taken_before_it() {
+    inside("packet::tests_receiver::what_waits_when_the_end_is_asked_for_is_taken_before_it", || {
+        let (near, far) = link();
+        let socket = open_sender(&near).expect("socket");
+        let frames = frames("64", 1);
+        for path in WAYS {
+            let ingress = way(path, &far, 4 * BLOCK_BYTES, Stamps::Software);
+            (0..100).for_each(|sequence| send_frame(&socket, &frames, 0, sequence));
+            // Until the kernel hands over a block that is not full.
+            sleep_until_ns(monotonic_ns() + 50_000_000);
+            let received = start(ingress, &frames).stop().expect("received");
+            let account = received.streams[0].ledger.close(Some(100));
+            assert!(account.exactly_once(), "{path}: {account:?}");
+        }
+    });
+}
+
+#[test]
 fn no_thread_outlives_its_receiver() {
     inside("packet::tests_receiver::no_thread_outlives_its_receiver", || {
         let (_, far) = link();

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::model::change::{Applications, PutBack, Seen, Wanted};
 use crate::model::facts::Facts;
 use crate::model::job::{JobReport, JobSpec};
 
 /// Raised when either side could misread the other.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// One line towards the agent. Every ask but `Beat` is answered by a reply with the same id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,11 +35,27 @@ pub enum Ask {
         ports: BTreeMap<String, String>,
         programs: Vec<String>,
     },
+    /// Facts that may move during a campaign, of the host and of these ports.
+    Look {
+        ports: BTreeMap<String, String>,
+    },
+    /// Bring settings to these values; originals are written down first.
+    Apply {
+        settings: Vec<Wanted>,
+    },
+    /// Put back every setting that was changed.
+    Restore,
+    /// Every setting of the host and of these interfaces as it is now.
+    Settings {
+        interfaces: Vec<String>,
+    },
     /// Embedded lab only: make a veth pair, the far end in the network namespace of `peer_pid`.
     MakeLink {
         near: String,
         far: String,
         peer_pid: u32,
+        /// Queues each way, at both ends.
+        queues: u32,
     },
     /// Embedded lab only: bring an interface up and turn off what sends frames by itself.
     PortUp {
@@ -95,6 +112,9 @@ pub enum Answer {
     },
     Beat,
     Facts(Facts),
+    Applied(Applications),
+    Restored(PutBack),
+    Settings(Vec<Seen>),
     Done,
     /// By itself: a job printed a JSON event.
     Event {
@@ -127,6 +147,9 @@ pub struct Welcome {
     pub boot_id: String,
     /// `pid-namespace`, or the weaker `process-group` where namespaces are not allowed.
     pub isolation: String,
+    /// What this agent put back before anything else, because an earlier one was killed.
+    #[serde(default)]
+    pub found: PutBack,
 }
 
 /// Bytes of output in one `Output` answer, before base64.

@@ -75,7 +75,9 @@ impl Writer {
         }
         self.seq += 1;
         match event {
-            Event::RunBegan { .. } | Event::Host(_) | Event::Cell(_) | Event::Proof(_) => Ok(()),
+            Event::RunBegan { .. } | Event::Host(_) | Event::Link(_) | Event::Cell(_) | Event::Proof(_) => {
+                Ok(())
+            }
             _ => self.file.sync_data(),
         }
     }

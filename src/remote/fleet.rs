@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::error::SessionError;
 use super::session::Session;
 use crate::conduct::lab::{JobId, Lab, LabError, LabEvent};
+use crate::model::change::{Applications, PutBack, Seen, Wanted};
 use crate::model::facts::Facts;
 use crate::model::job::JobSpec;
 use crate::protocol::message::{Answer, Ask, Stream, Welcome};
@@ -63,6 +64,17 @@ impl Fleet {
     ) -> Result<Facts, LabError> {
         match self.ask(host, Ask::Facts { ports, programs })? {
             Answer::Facts(facts) => Ok(facts),
+            other => Err(unexpected(host, &other)),
+        }
+    }
+
+    /// Every setting of a host and of these interfaces, as it is now.
+    ///
+    /// # Errors
+    /// The host is unknown or lost.
+    pub fn settings(&self, host: &str, interfaces: Vec<String>) -> Result<Vec<Seen>, LabError> {
+        match self.ask(host, Ask::Settings { interfaces })? {
+            Answer::Settings(seen) => Ok(seen),
             other => Err(unexpected(host, &other)),
         }
     }
@@ -141,6 +153,27 @@ impl Lab for Fleet {
     fn forget(&mut self, job: JobId) {
         if let Some(session) = self.jobs.remove(&job).and_then(|host| self.sessions.get(&host)) {
             session.tell(Ask::Forget { job: job.0 });
+        }
+    }
+
+    fn apply(&mut self, host: &str, settings: &[Wanted]) -> Result<Applications, LabError> {
+        match self.ask(host, Ask::Apply { settings: settings.to_vec() })? {
+            Answer::Applied(done) => Ok(done),
+            other => Err(unexpected(host, &other)),
+        }
+    }
+
+    fn put_back(&mut self, host: &str) -> Result<PutBack, LabError> {
+        match self.ask(host, Ask::Restore)? {
+            Answer::Restored(done) => Ok(done),
+            other => Err(unexpected(host, &other)),
+        }
+    }
+
+    fn look(&mut self, host: &str, ports: &BTreeMap<String, String>) -> Result<Facts, LabError> {
+        match self.ask(host, Ask::Look { ports: ports.clone() })? {
+            Answer::Facts(facts) => Ok(facts),
+            other => Err(unexpected(host, &other)),
         }
     }
 }

@@ -7,12 +7,14 @@ use super::session::Session;
 use crate::protocol::message::{Answer, Ask};
 
 impl Session {
-    /// Makes a veth pair: `near` here, `far` in the network namespace of the process `peer_pid`.
+    /// Makes a veth pair with so many queues each way: `near` here, `far` in the network namespace of the
+    /// process `peer_pid`.
     ///
     /// # Errors
     /// The agent's words, or its loss.
-    pub fn make_link(&self, near: &str, far: &str, peer_pid: u32) -> Result<(), SessionError> {
-        self.ask(Ask::MakeLink { near: near.to_owned(), far: far.to_owned(), peer_pid }).map(drop)
+    pub fn make_link(&self, near: &str, far: &str, peer_pid: u32, queues: u32) -> Result<(), SessionError> {
+        let (near, far) = (near.to_owned(), far.to_owned());
+        self.ask(Ask::MakeLink { near, far, peer_pid, queues }).map(drop)
     }
 
     /// Brings an interface up, and the loopback with it.

@@ -52,6 +52,7 @@ impl StandIn {
             hostname: "h".into(),
             boot_id: "b".into(),
             isolation: "process-group".into(),
+            found: Default::default(),
         };
         let answer = serde_json::to_string(&Answer::Welcome(welcome)).expect("it is plain");
         self.say(&format!(r#"{{"re":{id},"answer":{answer}}}"#));

@@ -9,7 +9,9 @@ pub fn quantity(value: f64, unit: &str) -> String {
 }
 
 fn with_prefix(prefix: &str, unit: &str) -> String {
-    let symbol = unit.len() <= 2 || unit.starts_with("bit/") || unit.starts_with("B/");
+    // A remark may follow the unit.
+    let plain = unit.split(',').next().unwrap_or(unit);
+    let symbol = plain.len() <= 2 || unit.starts_with("bit/") || unit.starts_with("B/");
     if prefix.is_empty() || symbol { format!("{prefix}{unit}") } else { format!("{prefix} {unit}") }
 }
 

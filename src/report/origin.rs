@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::view::{anchor, word};
+use crate::evidence::event::PutBackNote;
 use crate::evidence::fold::Evidence;
 use crate::model::cell::CellId;
 
@@ -74,6 +75,11 @@ pub fn hosts(evidence: &Evidence) -> Vec<HostView> {
             for (name, value) in &note.facts {
                 flatten(name, value, &mut facts);
             }
+            let set = evidence.settings.iter().filter(|(s, n)| s == session && n.host == note.host);
+            let set = set.map(|(_, n)| ("set by the campaign".to_owned(), n.applied.to_string()));
+            facts.extend(set);
+            let back = evidence.put_back.iter().filter(|(s, n)| s == session && n.host == note.host);
+            facts.extend(back.flat_map(|(_, n)| put_back(n)));
             HostView {
                 host: note.host.clone(),
                 session: session + 1,
@@ -84,6 +90,15 @@ pub fn hosts(evidence: &Evidence) -> Vec<HostView> {
             }
         })
         .collect()
+}
+
+fn put_back(note: &PutBackNote) -> Vec<(String, String)> {
+    let when = if note.at_start { " (left by a killed session)" } else { "" };
+    let back = note.done.back.iter().map(|applied| (format!("put back{when}"), applied.to_string()));
+    let gone = note.done.gone.iter().map(|text| (format!("nothing left to put back{when}"), text.clone()));
+    let old = note.done.before_reboot.iter().map(|text| ("not replayed after a reboot".into(), text.clone()));
+    let stuck = note.done.stuck.iter().map(|text| ("NOT put back".into(), text.clone()));
+    back.chain(gone).chain(old).chain(stuck).collect()
 }
 
 fn flatten(path: &str, value: &Value, into: &mut Vec<(String, String)>) {

@@ -19,7 +19,7 @@ const NARROWEST: u16 = 40;
 const NARROWEST_ID: usize = 16;
 
 /// Plain text of at most `width` columns, without escape sequences or blanks at the ends of lines:
-/// one row per cell and primary response, then the answers and the two sums. Units stand in the
+/// one row per cell and primary response, then the answers, what runs caution about, and the two sums. Units stand in the
 /// heading. Control characters in names are shown as `�`.
 pub fn table(findings: &Findings, width: u16) -> String {
     let width = width.max(NARROWEST);
@@ -29,6 +29,9 @@ pub fn table(findings: &Findings, width: u16) -> String {
     }
     for answer in findings.answers.iter().filter(|a| !a.exploratory) {
         text.push_str(&wrapped(&printable(&answer.sentence), width.into()));
+    }
+    for caution in &findings.run_cautions {
+        text.push_str(&wrapped(&printable(caution), width.into()));
     }
     for words in &findings.sums.words {
         text.push_str(&wrapped(words, width.into()));

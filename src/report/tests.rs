@@ -59,6 +59,7 @@ fn everything() -> Evidence {
                     at_ns: u64::from(i) * 1_000_000,
                     value: base * (1.0 + f64::from((i * 5 + block) % 7) / 50.0),
                     settling: i < 3,
+                    step: None,
                 })
                 .collect();
             if *arm == "mmap" && *size == "8" && block == 3 {

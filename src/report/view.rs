@@ -145,7 +145,7 @@ pub fn view(evidence: &Evidence, findings: &Findings) -> View {
         answers: findings.answers.iter().filter(|a| !a.exploratory).map(|a| answer(findings, a)).collect(),
         sums: sums.words.iter().zip(holds).map(sum).collect(),
         added: added(sums.added_attempts),
-        cautions: findings.cautions.clone(),
+        cautions: findings.cautions.iter().chain(&findings.run_cautions).cloned().collect(),
         responses: responses(evidence, findings, &scales),
         rejected: ledger::rejected(evidence, findings),
         misfires: ledger::misfires(evidence),

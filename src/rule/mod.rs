@@ -1,8 +1,10 @@
-//! The one door to CEL: rules over levels and facts.
+//! The one door to CEL: rules over levels and facts, and plain conditions on one fact.
 
+mod condition;
 mod kinds;
 mod scope;
 mod text;
 
+pub use condition::Condition;
 pub use scope::Scope;
 pub use text::{Rule, RuleError};

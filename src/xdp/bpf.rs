@@ -65,12 +65,6 @@ impl Attributes {
         self
     }
 
-    fn get_word(&self, at: usize) -> u32 {
-        let bytes = self.0[at / 8].to_ne_bytes();
-        let i = at % 8;
-        u32::from_ne_bytes([bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]])
-    }
-
     /// # Safety
     /// Every pointer among the attributes is valid for what the command does with it.
     unsafe fn call(&mut self, command: libc::c_int) -> io::Result<libc::c_long> {
@@ -246,20 +240,4 @@ pub fn run_live(program: BorrowedFd<'_>, frame: &[u8], times: u32, batch: u32) -
         .word(72, batch);
     // SAFETY: the frame outlives the call, and its length is told.
     unsafe { attributes.call(PROGRAM_TEST_RUN) }.map(|_| ())
-}
-
-/// Retval of the last test run is of no use with live frames; here for programs run on a copy.
-///
-/// # Errors
-/// As for `run_live`.
-pub fn run_once(program: BorrowedFd<'_>, frame: &[u8], out: &mut [u8]) -> io::Result<u32> {
-    let mut attributes = Attributes::new()
-        .word(0, program.as_raw_fd() as u32)
-        .word(8, frame.len() as u32)
-        .word(12, out.len() as u32)
-        .double(16, frame.as_ptr() as u64)
-        .double(24, out.as_mut_ptr() as u64);
-    // SAFETY: both frames outlive the call, and their lengths are told.
-    unsafe { attributes.call(PROGRAM_TEST_RUN) }?;
-    Ok(attributes.get_word(4))
 }

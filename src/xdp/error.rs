@@ -45,10 +45,16 @@ pub enum XdpError {
     #[error("no hardware stamps on {interface} (driver {driver}): {why}. Ask for software stamps")]
     NoStamps { interface: String, driver: String, why: String },
     #[error(
-        "the kernel locks no {wanted_mib} MiB for the rings of {interface} ({source}); the limit is {limit}. \
+        "the kernel locks no {wanted_kib} KiB for the rings of {interface} ({source}); the limit is {limit}. \
          Raise it (`ulimit -l`), take a smaller ring, or run as root"
     )]
-    Memory { interface: String, wanted_mib: u64, limit: String, source: io::Error },
+    Memory { interface: String, wanted_kib: u64, limit: String, source: io::Error },
+    #[error(
+        "{interface} (driver {driver}) takes no frames from XDP programs now: its feature ndo-xmit is off. \
+         Of a veth pair, the other end needs an XDP program or GRO: start the AF_XDP receiver first, or \
+         `ethtool -K PEER gro on`"
+    )]
+    NoFramesOfPrograms { interface: String, driver: String },
     #[error("{interface}: {wanted}")]
     Unsuited { interface: String, wanted: String },
     #[error("cannot {what} on {interface}: {source}. {next}")]

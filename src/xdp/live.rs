@@ -13,6 +13,8 @@ use super::bpf::{LoadError, MapKind, map_create, map_get, map_set, program_load,
 use super::error::XdpError;
 use super::rights::no_program;
 use crate::model::frame_size::FCS_BYTES;
+use crate::nic::driver::driver_name;
+use crate::nic::features::takes_frames_of_programs;
 use crate::nic::interface::Interface;
 use crate::packet::egress::Egress;
 use crate::packet::frame::{CHECK, Frames, HEADER, PAGE, SEQUENCE, SIZE};
@@ -106,6 +108,10 @@ impl XdpLive {
             LoadError::Driver(e) => failed(what, e),
         })?;
         map_set(map.as_fd(), 0, &value).map_err(|e| failed("fill the map of a frame source", e))?;
+        if takes_frames_of_programs(interface.index).is_ok_and(|takes| takes == Some(false)) {
+            let driver = driver_name(&interface.name);
+            return Err(XdpError::NoFramesOfPrograms { interface: name(), driver });
+        }
         Ok(Self { program, map, frame, value, stream, next: 0, waiting: 0 })
     }
 

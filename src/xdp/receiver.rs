@@ -48,7 +48,16 @@ impl XdpReceiver {
             }
         };
         // Rights are asked for first, and the interface is touched last.
-        let loaded = Loaded::new(interface, most + 1, options)?;
+        Self::behind(Loaded::new(interface, most + 1, options)?, interface, queues, options)
+    }
+
+    /// Opens the sockets behind a program that is loaded for as many queues.
+    pub(super) fn behind(
+        loaded: Loaded,
+        interface: &Interface,
+        queues: &[u32],
+        options: &XdpOptions,
+    ) -> Result<Vec<Self>, XdpError> {
         let open = |&queue| {
             Socket::open(interface, queue, Direction::Receive, RECEIVER_RING, options)
                 .map(|(socket, way)| (queue, socket, way))
@@ -103,15 +112,20 @@ impl XdpReceiver {
         }
     }
 
-    /// The driver's stamp before a frame. A refusal and a zero both mean that there is none.
+    /// The driver's stamp, which the program has put before a frame.
     fn card_stamp(&mut self, at: usize) -> Option<u64> {
         let before = at.checked_sub(STAMP_BYTES)?;
         let frames = &mut self.socket.frames;
         let (at_ns, code) = (frames.get::<u64>(before), frames.get::<u64>(before + 8));
         // A later frame that comes here without a stamp must not show this one.
         frames.put(before + 8, u64::MAX);
-        (code == 0 && at_ns != 0).then_some(at_ns)
+        stamp_of(at_ns, code)
     }
+}
+
+/// What the program says of a stamp. An error and a zero both mean that the frame has none.
+fn stamp_of(at_ns: u64, code: u64) -> Option<u64> {
+    (code == 0 && at_ns != 0).then_some(at_ns)
 }
 
 impl Ingress for XdpReceiver {
@@ -154,5 +168,17 @@ impl Ingress for XdpReceiver {
 
     fn stamps(&self) -> StampSource {
         if self.redirect.stamps { StampSource::Hardware } else { StampSource::Program }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_and_a_zero_are_no_stamps() {
+        let refused = i64::from(-libc::ENODATA) as u64;
+        assert_eq!(stamp_of(1_700_000_000_000_000_000, 0), Some(1_700_000_000_000_000_000));
+        assert_eq!([stamp_of(0, 0), stamp_of(5, refused), stamp_of(0, refused)], [None; 3]);
     }
 }

@@ -55,7 +55,26 @@ impl Loaded {
     /// # Errors
     /// Rights are missing, or the card does not stamp.
     pub fn new(interface: &Interface, queues: u32, options: &XdpOptions) -> Result<Self, XdpError> {
-        let stamp = if options.stamps { Some(stamp_function(interface, options.attach)?) } else { None };
+        if !options.stamps {
+            return Self::with_stamp(interface, queues, None);
+        }
+        if options.attach == Attach::Generic {
+            let why = "a program in the stack cannot ask the driver; ask for native or auto";
+            return Err(no_stamps(interface, why.into()));
+        }
+        match lacks_stamps(&interface.name) {
+            Ok(None) => Self::with_stamp(interface, queues, Some(stamp_function(interface)?)),
+            Ok(Some(lack)) => Err(no_stamps(interface, lack.into())),
+            Err(e) => Err(no_stamps(interface, format!("the driver does not say what it can stamp ({e})"))),
+        }
+    }
+
+    /// The same with the BTF type of the stamping function, whatever the card can.
+    pub(super) fn with_stamp(
+        interface: &Interface,
+        queues: u32,
+        stamp: Option<u32>,
+    ) -> Result<Self, XdpError> {
         let what = "make a map of sockets";
         let sockets = map_create(MapKind::Sockets, c"fieldtrial", 4, queues)
             .map_err(|e| no_program(what, e).unwrap_or_else(|e| failed(what, interface, e)))?;
@@ -155,21 +174,8 @@ fn program(sockets: i32, stamp: Option<u32>) -> Vec<Instruction> {
     a.finish()
 }
 
-/// The stamping function of this kernel, where the card can stamp every frame.
-fn stamp_function(interface: &Interface, attach: Attach) -> Result<u32, XdpError> {
-    if attach == Attach::Generic {
-        return Err(no_stamps(
-            interface,
-            "a program in the stack cannot ask the driver; ask for native or auto".into(),
-        ));
-    }
-    match lacks_stamps(&interface.name) {
-        Ok(None) => {}
-        Ok(Some(lack)) => return Err(no_stamps(interface, lack.into())),
-        Err(e) => {
-            return Err(no_stamps(interface, format!("the driver does not say what it can stamp ({e})")));
-        }
-    }
+/// The BTF type of this kernel's stamping function.
+pub(super) fn stamp_function(interface: &Interface) -> Result<u32, XdpError> {
     let description = fs::read(btf::KERNEL).map_err(|e| {
         no_stamps(interface, format!("the kernel does not describe itself in {} ({e})", btf::KERNEL))
     })?;

@@ -274,10 +274,10 @@ fn refused(interface: &Interface, what: &'static str, source: io::Error) -> XdpE
 fn memory_refused(interface: &Interface, slots: u32, source: io::Error) -> XdpError {
     let limit = match memory_limit().rlim_cur {
         libc::RLIM_INFINITY => "none, so memory itself is short".to_owned(),
-        bytes => format!("{} MiB of locked memory", bytes >> 20),
+        bytes => format!("{} KiB of locked memory", bytes >> 10),
     };
-    let wanted_mib = u64::from(slots) * u64::from(CHUNK) >> 20;
-    XdpError::Memory { interface: interface.name.clone(), wanted_mib, limit, source }
+    let wanted_kib = u64::from(slots) * u64::from(CHUNK / 1024);
+    XdpError::Memory { interface: interface.name.clone(), wanted_kib, limit, source }
 }
 
 fn memory_limit() -> libc::rlimit {

@@ -33,6 +33,9 @@ value!(/** A level: text or number as typed. */ Level, {"type": ["string", "numb
 value!(/** A whole number, or a template that gives one. */ Count,
     {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "\\$\\{"}]});
 value!(/** A whole number. */ Whole, {"type": "integer", "minimum": 0});
+value!(/** Frame sizes, or a template that gives some. */ Sizes,
+    {"anyOf": [{"type": "integer", "minimum": 64, "maximum": 1518},
+        {"type": "string", "pattern": "^[0-9 ,/-]+$|^imix(-csit)?$|\\$\\{"}]});
 value!(/** A duration with its unit. */ Duration,
     {"type": "string", "pattern": "^[0-9].*[a-z]$|\\$\\{", "examples": ["30s", "200ms", "1h5m2s"]});
 value!(/** A percentage. */ Percent, {"type": "string", "pattern": "^[0-9.]+ *%$", "examples": ["2%"]});

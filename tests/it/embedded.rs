@@ -16,7 +16,7 @@ use crate::skip::skip;
 
 fn hosts() -> Hosts {
     let host = |name: &str, interface: &str| {
-        let port = Port { interface: interface.into(), expect: BTreeMap::new() };
+        let port = Port { interface: interface.into(), expect: BTreeMap::new(), queues: 1 };
         let host = Host {
             name: name.into(),
             transport: Transport::Netns,

@@ -226,7 +226,7 @@ variables: {streams: [1, 3]}
 control: {set: {batch: 8}}
 treatments: [{name: single, change: {batch: 1}}]
 workload:
-  packets: {between: [box.a, box.b], frame_size: 128, batch: '${batch}', streams: '${streams}', rate: 1000/s, duration: 400ms, settle: 200ms}
+  packets: {between: [box.a, box.b], frame_size: 128, batch: '${batch}', streams: '${streams}', rate: 1000/s, duration: 400ms, settle: 200ms, stamps: software}
 verify: {frames: 300}
 blocks: {count: 1, order: forward}
 timeout: 30s
@@ -241,8 +241,10 @@ responses: [{name: tx_rate, primary: true}]
     for row in &rows {
         assert_eq!((&row["send.host"][..], &row["receive.host"][..]), ("box", "box"));
         // The rate is per stream: three streams are seen as three.
-        let (rate, streams): (f64, f64) =
-            (row["rx_rate (frames/s)"].parse().unwrap(), row["level.streams"].parse().unwrap());
+        let (rate, streams): (f64, f64) = (
+            row["rx_rate (frames/s, software stamps)"].parse().unwrap(),
+            row["level.streams"].parse().unwrap(),
+        );
         assert!((rate / streams - 1000.0).abs() < 300.0, "{row:?}");
     }
     let ledgers = roles(&record);

@@ -42,7 +42,7 @@ fn derived_files_can_be_deleted_and_built_again() {
     assert_eq!(code(&desk.fieldtrial(&["run", "c.yaml"])), 0);
     let record = desk.record("reports");
     let before = std::fs::read(record.join("runs.csv")).unwrap();
-    for file in ["runs.csv", "samples.csv", "rejected.csv", "findings.json", "index.html"] {
+    for file in ["runs.csv", "samples.csv", "counters.csv", "rejected.csv", "findings.json", "index.html"] {
         std::fs::remove_file(record.join(file)).unwrap();
     }
     let output = desk.fieldtrial(&["report", record.to_str().unwrap()]);

@@ -33,7 +33,7 @@ fn a_host_lost_while_a_failed_pass_is_being_ended_ends_the_session_at_once() {
     let plan = plan_on(&format!("{PACKETS}timeout: 7s\n"), PACKET_HOSTS);
     let mut lab = StandIn::new(|_, spec, job| {
         let mut report = packet_report(spec, 100, 100);
-        if job == 6 {
+        if job == 8 {
             report.end = End::Signalled(9);
         }
         Ok(report)

@@ -5,16 +5,20 @@ use std::time::Duration;
 
 use fieldtrial::campaign;
 use fieldtrial::conduct::lab::{JobId, Lab, LabError, LabEvent};
-use fieldtrial::conduct::{Asked, Ended, Stop, Trial, Watch};
+use fieldtrial::conduct::{Asked, Ended, Preparation, Stop, Trial, Watch};
 use fieldtrial::design::plan::Plan;
 use fieldtrial::evidence::event::{Event, RunNote, Session, SessionKind};
 use fieldtrial::evidence::fold::Evidence;
 use fieldtrial::inventory;
 use fieldtrial::model::cell::{CellId, RunKey};
+use fieldtrial::model::change::{Applications, PutBack, Wanted};
+use fieldtrial::model::facts::Facts;
 use fieldtrial::model::job::{Captured, End, FileId, JobReport, JobSpec, Program};
 use fieldtrial::model::outcome::{Fate, RunOutcome};
 use fieldtrial::yaml::Source;
 use serde_json::json;
+
+use crate::spine_hold::StandInHosts;
 
 type Act = Box<dyn FnMut(&str, &JobSpec, u64) -> Result<JobReport, LabError>>;
 
@@ -23,8 +27,10 @@ pub struct StandIn {
     act: Act,
     next: u64,
     events: VecDeque<LabEvent>,
-    waiting: Option<(JobId, JobReport)>,
+    /// Roles that end when they are told something.
+    waiting: Vec<(JobId, JobReport)>,
     pub log: Vec<String>,
+    pub hosts: StandInHosts,
     /// A host that is lost when anything is to be stopped.
     pub lost_on_stop: Option<String>,
 }
@@ -32,7 +38,22 @@ pub struct StandIn {
 impl StandIn {
     pub fn new(act: impl FnMut(&str, &JobSpec, u64) -> Result<JobReport, LabError> + 'static) -> StandIn {
         let (events, log) = (VecDeque::new(), vec![]);
-        StandIn { act: Box::new(act), next: 0, events, waiting: None, log, lost_on_stop: None }
+        StandIn {
+            act: Box::new(act),
+            next: 0,
+            events,
+            waiting: vec![],
+            log,
+            hosts: StandInHosts::default(),
+            lost_on_stop: None,
+        }
+    }
+
+    fn end(&mut self, job: JobId, end: End) {
+        if let Some(at) = self.waiting.iter().position(|(waiting, _)| *waiting == job) {
+            let (job, report) = self.waiting.remove(at);
+            self.events.push_back(LabEvent::Ended { job, report: Box::new(JobReport { end, ..report }) });
+        }
     }
 }
 
@@ -42,20 +63,21 @@ impl Lab for StandIn {
         let job = JobId(self.next);
         self.log.push(format!("start {host} {}", words(&spec).join(" ")));
         let report = (self.act)(host, &spec, self.next)?;
-        if spec.speaks_events && words(&spec)[0] == "packet-receive" && report.end == End::Exited(0) {
+        let listens = spec.speaks_events && words(&spec)[0] != "packet-send";
+        if listens && report.end == End::Exited(0) {
             self.events.push_back(LabEvent::Said { job, event: json!({"event": "ready"}) });
-            self.waiting = Some((job, report));
+            self.waiting.push((job, report));
         } else {
+            if let Some(why) = report.result.as_ref().filter(|result| result["event"] == "fault") {
+                self.events.push_back(LabEvent::Said { job, event: why.clone() });
+            }
             self.events.push_back(LabEvent::Ended { job, report: Box::new(report) });
         }
         Ok(job)
     }
     fn tell(&mut self, job: JobId, line: &str) -> Result<(), LabError> {
         self.log.push(format!("tell {line}"));
-        if let Some((waiting, report)) = self.waiting.take() {
-            assert_eq!(waiting, job);
-            self.events.push_back(LabEvent::Ended { job, report: Box::new(report) });
-        }
+        self.end(job, End::Exited(0));
         Ok(())
     }
     fn stop(&mut self, job: JobId) -> Result<(), LabError> {
@@ -64,11 +86,7 @@ impl Lab for StandIn {
             self.events.push_back(LabEvent::Lost { host: host.clone(), why: "cable".into() });
             return Err(LabError::Lost { host, why: "cable".into() });
         }
-        if let Some((waiting, mut report)) = self.waiting.take() {
-            assert_eq!(waiting, job);
-            report.end = End::Stopped;
-            self.events.push_back(LabEvent::Ended { job, report: Box::new(report) });
-        }
+        self.end(job, End::Stopped);
         Ok(())
     }
     fn next(&mut self, _wait: Duration) -> Option<LabEvent> {
@@ -78,6 +96,15 @@ impl Lab for StandIn {
         Ok((b"some output\n".to_vec(), vec![]))
     }
     fn forget(&mut self, _job: JobId) {}
+    fn apply(&mut self, host: &str, settings: &[Wanted]) -> Result<Applications, LabError> {
+        self.hosts.apply(&mut self.log, host, settings)
+    }
+    fn put_back(&mut self, host: &str) -> Result<PutBack, LabError> {
+        self.hosts.put_back(&mut self.log, host)
+    }
+    fn look(&mut self, host: &str, _ports: &BTreeMap<String, String>) -> Result<Facts, LabError> {
+        Ok(self.hosts.look(host))
+    }
 }
 
 pub struct Silent(Stop);
@@ -163,7 +190,8 @@ pub fn watched(
     };
     let started = Session { kind, command: vec![], version: "0".into(), tool_sha256: "0".into() };
     note(Event::Session(started)).unwrap();
-    let trial = Trial { plan, facts: &facts, lab, watch, note: &mut note, before: &before };
+    let preparation = Preparation::default();
+    let trial = Trial { plan, facts: &facts, lab, watch, note: &mut note, before: &before, preparation };
     trial.conduct(asked).unwrap()
 }
 
@@ -395,7 +423,9 @@ links: [[tx.port0, rx.port0]]
 pub fn packet_report(spec: &JobSpec, sent: u64, seen: u64) -> JobReport {
     let mut report = report(spec, "tool", "");
     let digest = words(spec).iter().any(|w| w == "--digest").then_some("d");
-    report.result = Some(if words(spec)[0] == "packet-receive" {
+    report.result = Some(if words(spec)[0] == "nic-counters" {
+        json!({"event": "result", "interface": "a", "kernel": {}, "driver": {}, "backward": [], "kernel_log": {"lines": []}})
+    } else if words(spec)[0] == "packet-receive" {
         json!({"event": "result", "streams": {"0": {"received": seen, "intact": seen, "lost": sent - seen,
             "duplicated": 0, "reordered": 0, "corrupted": 0, "digest": digest}}, "foreign": 0, "kernel_drops": 0,
             "rx_rate": {"per_second": seen}, "buckets": []})
@@ -416,7 +446,13 @@ fn the_sender_starts_on_readiness_and_the_receiver_is_told_what_was_sent() {
     assert!(lab.log[1].starts_with("start tx packet-send"));
     assert_eq!(lab.log[2], r#"tell {"sent":{"0":100}}"#);
     assert!(lab.log[1].contains("--frames 100 --digest"), "the proof counts and digests");
-    assert!(lab.log[7].contains("--duration 1000ms"), "the timed run is timed: {:?}", lab.log);
+    // Four proofs' jobs and two words, then the timed run: receiver, both counters, sender, three words.
+    let timed: Vec<&str> = lab.log[6..10].iter().map(|line| line.split(" --").next().unwrap()).collect();
+    let expected =
+        ["start rx packet-receive", "start tx nic-counters", "start rx nic-counters", "start tx packet-send"];
+    assert_eq!(timed, expected, "counters stand before the first frame, and after the sockets");
+    assert!(lab.log[9].contains("--duration 1000ms"), "the timed run is timed: {:?}", lab.log);
+    assert_eq!(lab.log[10..13].iter().filter(|line| line.starts_with("tell ")).count(), 3, "{:?}", lab.log);
     assert_eq!(evidence.sums().by_outcome["measured"], 2);
     assert_eq!(evidence.runs[0].note.values["tx_rate"], 100.0);
 }
@@ -424,7 +460,7 @@ fn the_sender_starts_on_readiness_and_the_receiver_is_told_what_was_sent() {
 #[test]
 fn one_lost_frame_rejects_the_run_and_keeps_its_numbers() {
     let plan = plan_on(PACKETS, PACKET_HOSTS);
-    // Jobs 1 to 4 are the proofs; job 5 is the receiver of the first timed run.
+    // Jobs 1 to 4 are the proofs; job 5 is the receiver of the first timed run, 8 its sender.
     let mut lab = StandIn::new(|_, spec, job| Ok(packet_report(spec, 100, if job == 5 { 99 } else { 100 })));
     let mut evidence = Evidence::default();
     session(&plan, &mut lab, &mut evidence, Asked::Rest, Stop::No);
@@ -450,7 +486,7 @@ fn whichever_role_dies_first_ends_the_other_and_names_itself() {
     let plan = plan_on(PACKETS, PACKET_HOSTS);
     let mut lab = StandIn::new(|_, spec, job| {
         let mut report = packet_report(spec, 100, 100);
-        if job == 6 {
+        if job == 8 {
             report.end = End::Signalled(9);
         }
         Ok(report)

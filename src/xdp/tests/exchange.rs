@@ -15,6 +15,7 @@ use crate::packet::receiver::{Plan, Receiver, Way};
 use crate::packet::ring::{BLOCK_BYTES, Ring};
 use crate::packet::socket::open_sender;
 use crate::xdp::live::XdpLive;
+use crate::xdp::redirect::{Loaded, stamp_function};
 use crate::xdp::sender::XdpSender;
 
 /// Frames under way on each queue, so that no ring on the way is ever full: a veth queue holds 256.
@@ -151,6 +152,41 @@ fn a_source_inside_the_kernel_writes_the_very_frames_that_a_sender_writes() {
                 // Past the end of the pattern's page.
                 let ledgers = exchange(&mut ways_out, &mut ways_in, &frames, 6000);
                 assert_exactly_once(&ledgers, 6000);
+            }
+        },
+    );
+}
+
+#[test]
+fn the_stamping_program_runs_on_veth_and_shows_no_stamp_where_no_card_made_one() {
+    with_programs(
+        "xdp::tests::exchange::the_stamping_program_runs_on_veth_and_shows_no_stamp_where_no_card_made_one",
+        || {
+            let (near, far) = link(1);
+            let frames = frames("64", 1);
+            // Only this test may load it for a card that cannot stamp: opening it the usual way is refused.
+            let function = stamp_function(&far).expect("a kernel with the function");
+            let loaded = Loaded::with_stamp(&far, 1, Some(function)).expect("loaded for this interface");
+            let options = XdpOptions { attach: Attach::Native, ring: Some(64), ..XdpOptions::default() };
+            let mut way_in = XdpReceiver::behind(loaded, &far, &[0], &options).expect("receiver").remove(0);
+            assert_eq!(way_in.stamps(), StampSource::Hardware);
+            let mut out = XdpSender::open(&near, 0, &XdpOptions::default()).expect("sender");
+            let mut live = XdpLive::open(&near, &frames, 0).expect("source");
+            let (mut seen, mut sent) = (0, 0);
+            let deadline = monotonic_ns() + LIMIT_NS;
+            while seen < 2000 {
+                assert!(monotonic_ns() < deadline, "sent {sent}, seen {seen}");
+                let way: &mut dyn Egress = if sent < 1000 { &mut out } else { &mut live };
+                if sent < 2000 && seen == sent && way.waiting() == 0 {
+                    way.fill(&frames, 0, sent, 20);
+                }
+                sent += way.hand_over().unwrap_or(0) as u64;
+                let took = way_in.take(&mut |arrived| {
+                    assert_eq!(arrived.at_ns, None, "a stamp from nowhere");
+                    assert!(matches!(frames.judge(arrived.bytes), Verdict::Intact { sequence, .. } if sequence == seen));
+                    seen += 1;
+                });
+                took.expect("frames");
             }
         },
     );

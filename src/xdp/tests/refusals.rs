@@ -98,6 +98,10 @@ fn programs_that_cannot_be_attached_are_refused_with_the_kernels_reason() {
             );
             drop(held);
 
+            let taken =
+                XdpLive::open(&near, &frames(64), 0).expect_err("nobody takes frames at the other end");
+            assert_says(&taken, &["ft0", "veth", "ndo-xmit", "start the AF_XDP receiver first", "gro on"]);
+
             let stamps = receive_refused(&far, &[0], XdpOptions { stamps: true, ..native });
             assert_says(
                 &stamps,
@@ -167,7 +171,10 @@ fn locked_memory_beyond_the_limit_is_refused_where_a_size_was_asked_for_and_else
                 limit_memory(1 << 20);
                 let asked = XdpOptions { ring: Some(1024), ..XdpOptions::default() };
                 let error = send_refused(&near, 0, asked);
-                assert_says(&error, &["2 MiB", "ft0", "the limit is 1 MiB", "ulimit -l", "smaller ring"]);
+                assert_says(
+                    &error,
+                    &["2048 KiB", "ft0", "the limit is 1024 KiB", "ulimit -l", "smaller ring"],
+                );
                 let less = || XdpSender::open(&near, 0, &XdpOptions::default());
                 // Other tests of the same user may lock some just now.
                 let sender = (0..50).find_map(|_| less().ok()).expect("with less memory");

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::CStr;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::Path;
 
 /// Interfaces of the ssh connection's local address and of all default routes; None when neither
 /// could be read.
@@ -18,7 +19,19 @@ pub fn interfaces(ssh_connection: &str) -> Option<Vec<String>> {
     if let Some(local) = local_address(ssh_connection) {
         found.extend(addresses().into_iter().filter(|(_, address)| *address == local).map(|(name, _)| name));
     }
-    Some(found.into_iter().collect())
+    Some(with_lower(found, Path::new("/sys/class/net")).into_iter().collect())
+}
+
+/// A bridge, bond or VLAN stands on other interfaces, and these carry it.
+fn with_lower(found: BTreeSet<String>, net: &Path) -> BTreeSet<String> {
+    let mut all = found.clone();
+    let mut open: Vec<String> = found.into_iter().collect();
+    while let Some(name) = open.pop() {
+        let entries = fs::read_dir(net.join(&name)).into_iter().flatten().flatten();
+        let lower = entries.filter_map(|e| Some(e.file_name().to_str()?.strip_prefix("lower_")?.to_owned()));
+        open.extend(lower.filter(|name| all.insert(name.clone())));
+    }
+    all
 }
 
 /// Third word of SSH_CONNECTION: the address on this host that the client reached.
@@ -100,6 +113,18 @@ mod tests {
         let v6 = "00000000000000000000000000000000 00 00000000000000000000000000000000 00 fe800000000000000000000000000001 00000400 00000001 00000000 00000003     eno2\n\
                   00000000000000000000000000000000 00 00000000000000000000000000000000 00 00000000000000000000000000000000 ffffffff 00000001 00000000 00200200       lo\n";
         assert_eq!(default_routes(v4, v6).into_iter().collect::<Vec<_>>(), ["eno1", "eno2"]);
+    }
+
+    #[test]
+    fn what_carries_a_bridge_carries_ssh_too() {
+        let net = tempfile::tempdir().unwrap();
+        for folder in
+            ["br0/lower_bond0", "bond0/lower_eth0", "bond0/lower_eth1", "eth0/upper_bond0", "eth2/queues"]
+        {
+            fs::create_dir_all(net.path().join(folder)).unwrap();
+        }
+        let all = with_lower(BTreeSet::from(["br0".to_owned()]), net.path());
+        assert_eq!(all.into_iter().collect::<Vec<_>>(), ["bond0", "br0", "eth0", "eth1"]);
     }
 
     #[test]
