@@ -26,6 +26,8 @@ mod tests_files;
 #[cfg(test)]
 mod tests_good;
 #[cfg(test)]
+mod tests_packets;
+#[cfg(test)]
 mod tests_robust;
 pub mod work;
 mod workload;

@@ -21,7 +21,9 @@ pub(super) fn read(entry: Option<&Entry>, draft: &mut Draft<'_>) -> Vec<Response
     let known = draft.preset.map(metrics);
     let shape = draft.packets;
     let natural = |known: &[Metric]| {
-        let first = known.iter().find(|metric| lacks(metric, shape).is_none()).unwrap_or(&known[0]);
+        // What any run of frames has, such as `lost`, is nobody's first question.
+        let suits = |metric: &&Metric| !metric.needs.is_empty() && lacks(metric, shape).is_none();
+        let first = known.iter().find(suits).unwrap_or(&known[0]);
         response(first, None, true, shape)
     };
     let Some(entry) = entry else { return known.map(natural).into_iter().collect() };

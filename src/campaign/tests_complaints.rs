@@ -161,7 +161,7 @@ fn fields_are_checked_for_every_level_they_refer_to() {
     changed(
         &[("[64, 1518]", "[64, 32, 9000, 1518]")],
         &[
-            "`frame_size`: expected a whole number from 64 to 1518",
+            "`frame_size`: expected bytes with FCS from 64 to 1518",
             "found `32` with frame_size=32 (and 1 more)",
             "c.yaml:5:20",
             "the level comes from here",
@@ -180,7 +180,7 @@ fn fields_are_checked_for_every_level_they_refer_to() {
         &[("control:", "hold: {governer: performance}\ncontrol:")],
         &["`governer` is no setting, and no host tells such a fact", "did you mean `governor`?"],
     );
-    changed(&[("    duration", "    rx: af_xdp\n    duration")], &["`af_xdp` is not there yet"]);
+    changed(&[("    duration", "    rx: xdp\n    duration")], &["`rx`: expected `af_packet`"]);
     changed(&[("[tx.port0, rx.port0]", "[tx.port0, rx]")], &["`between`: expected a port of a host"]);
     changed(
         &[("[tx.port0, rx.port0]", "[tx.port0, tx.port0]")],
@@ -235,7 +235,7 @@ fn responses_belong_to_the_workload() {
     wrong("[{name: tx_rate}, {name: tx_rate}]", "given twice");
     wrong("[{name: tx_rate, primary: true}, {name: lost, primary: true}]", "expected one primary response");
     wrong("[]", "at least one");
-    let campaign = good(&with("[{name: lost}, {name: rx_rate}]"));
+    let campaign = good(&with("[{name: lost}, {name: tx_rate}]"));
     assert!(campaign.responses[0].primary && !campaign.responses[1].primary);
 }
 

