@@ -21,7 +21,7 @@
 //! | `report` | P | Findings → pages and tables | model, analysis, evidence |
 //! | `agent` | H | the servant on a host: serve, facts, journal, lease, children | model, protocol, setting, nic |
 //! | `setting` | H | one file per host setting: read, apply, put back | model, nic |
-//! | `nic` | H | the doorway to the kernel: links and counters | model |
+//! | `nic` | H | the doorway to the kernel: links, counters and flow rules | model |
 //! | `packet` | H | frames, ledger, AF_PACKET senders and receivers | model, nic |
 //! | `xdp` | H | AF_XDP sockets by plain system calls, and the programs that they need | model, packet, nic |
 //! | `tool` | H | built-in tools as programs | model, packet, nic, xdp |

@@ -7,9 +7,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::identity::Digests;
-use super::{management, ports, resolve};
+use super::{ports, resolve};
 use crate::model::facts::Facts;
 use crate::nic::interface::Interface;
+use crate::nic::management;
 
 /// Reads all facts; hashes the programs asked for, which may take a while.
 pub fn gather(

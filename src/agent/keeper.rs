@@ -7,10 +7,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::journal::{Journal, Original};
-use super::management;
 use crate::model::change::{Applications, Applied, PutBack, Seen, Unfit, Wanted};
 use crate::model::setting::{KNOWN, Scope, known};
 use crate::nic::card::Card;
+use crate::nic::management;
 use crate::setting::{self, Roots, Setting, SettingError};
 
 /// Longest wait for a link that a change took down: cards train their link anew for some seconds.

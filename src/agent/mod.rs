@@ -12,7 +12,6 @@ pub mod journal;
 pub mod keeper;
 pub mod launch;
 pub mod lease;
-pub mod management;
 pub mod namespace;
 pub mod ports;
 pub mod resolve;

@@ -5,20 +5,17 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use super::findings::Findings;
-use super::pairs::Pairing;
+use super::findings::{Findings, Verdict};
 use super::setup;
+use super::trial::Trial;
 use crate::evidence::event::{ChangeNote, HostNote};
 use crate::evidence::fold::Evidence;
 
 /// Lists cautions that this very record gives ground for, the gravest first.
-pub fn list(pairing: &Pairing, findings: &Findings) -> Vec<String> {
-    let evidence = pairing.evidence();
+pub fn of_record(trial: &Trial, evidence: &Evidence, findings: &Findings) -> Vec<String> {
     let mut found = vec![];
-    if findings.pilot {
-        found.push("This is a pilot: it describes, and nothing in it is a verdict.".to_owned());
-    }
-    if !findings.sums.cells_hold || !findings.sums.runs_hold {
+    pilot(findings, &mut found);
+    if findings.sums.as_ref().is_some_and(|s| !s.cells_hold || !s.runs_hold) {
         found.push("The sums do not hold: something that was planned is not accounted for.".to_owned());
     }
     if !findings.complete {
@@ -29,10 +26,11 @@ pub fn list(pairing: &Pairing, findings: &Findings) -> Vec<String> {
     completion(findings, &mut found);
     left_out(findings, &mut found);
     links(evidence, &mut found);
-    sessions(pairing, evidence, &mut found);
+    sessions(trial, evidence, &mut found);
     hosts(evidence, &mut found);
     moved(evidence, &mut found);
     family(findings, &mut found);
+    environment(findings, &mut found);
     let left_behind: u32 =
         evidence.runs.iter().flat_map(|r| &r.note.roles).map(|role| role.report.left_behind).sum();
     match left_behind {
@@ -43,14 +41,38 @@ pub fn list(pairing: &Pairing, findings: &Findings) -> Vec<String> {
     found
 }
 
+/// Those that the numbers of any data give ground for.
+pub fn of_numbers(findings: &Findings) -> Vec<String> {
+    let mut found = vec![];
+    pilot(findings, &mut found);
+    completion(findings, &mut found);
+    left_out(findings, &mut found);
+    family(findings, &mut found);
+    environment(findings, &mut found);
+    found
+}
+
+fn environment(findings: &Findings, found: &mut Vec<String>) {
+    for seen in findings.environment.iter().filter(|e| findings.family.responses.contains(&e.response)) {
+        found.extend(seen.drift.iter().filter(|d| d.found).map(|d| d.sentence.clone()));
+        found.extend(seen.first_place.iter().filter(|f| f.found).map(|f| f.sentence.clone()));
+    }
+}
+
+fn pilot(findings: &Findings, found: &mut Vec<String>) {
+    if findings.pilot {
+        found.push("This is a pilot: it describes, and nothing in it is a verdict.".to_owned());
+    }
+}
+
 fn completion(findings: &Findings, found: &mut Vec<String>) {
-    let of = |name: &str| findings.sums.by_outcome.get(name).copied().unwrap_or(0);
-    let all: u64 = findings.sums.by_outcome.values().sum();
+    let of = |name: &str| -> u64 { findings.cells.iter().filter_map(|c| c.outcomes.get(name)).sum() };
+    let all: u64 = findings.cells.iter().flat_map(|c| c.outcomes.values()).sum();
     let missing = all - of("measured");
     if missing > 0 {
         let were = if missing == 1 { "was" } else { "were" };
         found.push(format!(
-            "{missing} of {all} runs {were} not measured ({} rejected, {} timed out, {} failed, {} interrupted); medians are of the measured runs only, and runs do not go missing at random.",
+            "{missing} of {all} runs {were} not measured ({} rejected, {} timed out, {} failed, {} interrupted); those that timed out count as bounds, the others leave the numbers, and runs do not go missing at random.",
             of("rejected"),
             of("timed_out"),
             of("failed"),
@@ -108,9 +130,9 @@ pub fn of_runs(evidence: &Evidence) -> Vec<String> {
     kinds.into_iter().map(line).collect()
 }
 
-fn sessions(pairing: &Pairing, evidence: &Evidence, found: &mut Vec<String>) {
+fn sessions(trial: &Trial, evidence: &Evidence, found: &mut Vec<String>) {
     for after in 1..evidence.sessions.len() {
-        let differing = pairing.differences(after - 1, after);
+        let differing = trial.differences(after as u32 - 1, after as u32);
         if !differing.is_empty() {
             found.push(format!(
                 "Session {} had another set-up than session {after}: {}. Only pairs within one set-up are compared.",
@@ -188,7 +210,10 @@ fn family(findings: &Findings, found: &mut Vec<String>) {
     if findings.answers.iter().any(|a| a.exploratory) {
         found.push("Responses that are not primary are exploratory: their verdicts are outside the family and not adjusted.".to_owned());
     }
-    let fewest = findings.answers.iter().filter(|a| !a.exploratory && a.points > 0).map(|a| a.n).min();
+    let undecidable = |a: &&super::findings::Effect| {
+        !a.exploratory && a.points > 0 && a.test == "signed-rank" && a.verdict == Verdict::Inconclusive
+    };
+    let fewest = findings.answers.iter().filter(undecidable).map(|a| a.n).min();
     if let Some(n) = fewest.filter(|n| *n < super::signed_rank::FEWEST_PAIRS as u64) {
         let pairs = if n == 1 { "pair" } else { "pairs" };
         found.push(format!(

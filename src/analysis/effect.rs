@@ -1,25 +1,21 @@
-//! One effect: pairs of an arm and its control reduced to a ratio with interval and p.
+//! One effect: runs of an arm and of its control reduced to a ratio or difference with interval and p.
 
 use std::collections::BTreeMap;
 
-use indexmap::IndexMap;
-
-use super::findings::{Effect, Interval, LeftOut, Verdict};
-use super::pairs::{Pair, Pairing};
-use super::signed_rank::{self, MOST_PAIRS};
-use crate::evidence::event::ArmNote;
-use crate::model::cell::CellId;
-use crate::model::response::Response;
+use super::estimate::{Estimated, paired, unpaired};
+use super::findings::{Bounds, Effect, Interval, LeftOut, Verdict};
+use super::pairs::{Reach, Side, side_by_side};
+use super::permutation::Laws;
+use super::trial::{Arm, Scale, Trial};
 
 /// False alarms allowed to one test and to the family.
 pub const ALPHA: f64 = 0.05;
 
-/// A grid point where an arm may be compared: its cell and the control's.
+/// A grid point where an arm may be compared: places of its cell and of the control's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
-    pub levels: IndexMap<String, String>,
-    pub cell: CellId,
-    pub control: CellId,
+    pub cell: usize,
+    pub control: usize,
     /// Why it cannot be compared; None where both cells are live.
     pub obstacle: Option<String>,
 }
@@ -32,20 +28,90 @@ pub struct Measured {
     pub obstacle: Option<String>,
 }
 
-/// Measures one arm over some of its grid points, over some blocks. With more than one point, a
-/// block's value is the mean of its points' logarithms, and only blocks with all of them count.
+/// What one block, or one grid point of it, says about both arms.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gathered {
+    pub arm: Vec<Reach>,
+    pub control: Vec<Reach>,
+}
+
+/// Measures one arm over some of its grid points, over some blocks. Where no block holds a cell twice,
+/// blocks are pairs: with more than one point a block's value is the mean over its points, and only
+/// blocks with all of them count. Else labels are permuted within each point of each block.
 pub fn measure(
-    pairing: &Pairing,
-    response: &Response,
-    arm: &ArmNote,
+    trial: &Trial,
+    response: usize,
+    arm: &Arm,
     points: &[Point],
     blocks: &[u32],
+    laws: &mut Laws,
 ) -> Measured {
     let (open, closed): (Vec<&Point>, Vec<&Point>) = points.iter().partition(|p| p.obstacle.is_none());
-    let gathered = gather(pairing, response, &open, blocks);
-    let missing = |p: &&Point| format!("{}: {}", p.cell, p.obstacle.as_deref().unwrap_or(""));
-    let points_missing: Vec<String> = closed.iter().map(missing).collect();
-    let obstacle = match (open.is_empty(), gathered.no_log.as_slice()) {
+    let cells = |p: &Point| [&trial.cells[p.cell], &trial.cells[p.control]];
+    let repeated = open
+        .iter()
+        .any(|p| cells(p).iter().any(|c| c.runs.windows(2).any(|pair| pair[0].block == pair[1].block)));
+    let mut found = Found::default();
+    for block in blocks.iter().filter(|_| !open.is_empty()) {
+        let sides = open.iter().map(|p| side_by_side(trial, cells(p), response, *block));
+        found.add(sides, &trial.blocks[*block as usize].label, repeated);
+    }
+    let obstacle = obstacle(&open, &closed, &found.off_scale);
+    let mut effect = blank(trial, response, arm, points, &open, &closed, blocks);
+    effect.left_out = std::mem::take(&mut found.left_out);
+    let one_block = trial.blocks.len() <= 1;
+    effect.test = match (repeated, one_block && open.len() <= 1) {
+        (false, _) => "signed-rank",
+        (true, true) => "rank-sum",
+        (true, false) => "rank-sum within blocks",
+    }
+    .to_owned();
+    match (&obstacle, repeated) {
+        (Some(why), _) => without(&mut effect, why),
+        (None, false) => fill(&mut effect, trial.scale, paired(&found.blocks, trial.scale)),
+        (None, true) => {
+            let strata: Vec<Gathered> = found.blocks.into_iter().flatten().collect();
+            fill(&mut effect, trial.scale, unpaired(&strata, laws, trial.scale));
+        }
+    }
+    Measured { effect, obstacle }
+}
+
+#[derive(Default)]
+struct Found {
+    /// By block, then by grid point.
+    blocks: Vec<Vec<Gathered>>,
+    left_out: Vec<LeftOut>,
+    off_scale: Vec<String>,
+}
+
+impl Found {
+    fn add(&mut self, sides: impl Iterator<Item = Side>, block: &str, repeated: bool) {
+        let mut gathered = vec![];
+        let mut against = vec![];
+        let mut off_scale = false;
+        for side in sides {
+            match side {
+                Side::Values { arm, control } => gathered.push(Gathered { arm, control }),
+                Side::Left(reason) => against.push(reason),
+                Side::OffScale(reason) => {
+                    off_scale = true;
+                    self.off_scale.push(reason);
+                }
+            }
+        }
+        let whole = against.is_empty();
+        if !whole {
+            self.left_out.push(LeftOut { block: block.to_owned(), reason: against.join("; ") });
+        }
+        if !off_scale && !gathered.is_empty() && (whole || repeated) {
+            self.blocks.push(gathered);
+        }
+    }
+}
+
+fn obstacle(open: &[&Point], closed: &[&Point], off_scale: &[String]) -> Option<String> {
+    match (open.is_empty(), off_scale) {
         (true, _) => {
             let why = closed.first().and_then(|p| p.obstacle.clone());
             Some(why.unwrap_or_else(|| "it has no live cell beside a live control".to_owned()))
@@ -53,125 +119,130 @@ pub fn measure(
         (false, []) => None,
         (false, [first, ..]) => Some(format!(
             "a ratio needs values above 0, and {first}{}",
-            match gathered.no_log.len() {
+            match off_scale.len() {
                 1 => String::new(),
                 n => format!(" (and {} more)", n - 1),
             }
         )),
+    }
+}
+
+fn blank(
+    trial: &Trial,
+    response: usize,
+    arm: &Arm,
+    points: &[Point],
+    open: &[&Point],
+    closed: &[&Point],
+    blocks: &[u32],
+) -> Effect {
+    let single = if let [point] = points { Some(&trial.cells[point.cell]) } else { None };
+    let asked = &trial.responses[response];
+    let missing =
+        |p: &&Point| format!("{}: {}", trial.cells[p.cell].id, p.obstacle.as_deref().unwrap_or_default());
+    let tally = |of: &dyn Fn(&Point) -> usize| {
+        let mut total = BTreeMap::new();
+        for point in open {
+            for (outcome, count) in trial.cells[of(point)].outcomes(blocks) {
+                *total.entry(outcome).or_default() += count;
+            }
+        }
+        total
     };
-    let single = if let [point] = points { Some(point) } else { None };
-    let mut effect = Effect {
+    Effect {
         arm: arm.name.clone(),
         kind: arm.kind,
-        cell: single.map(|p| p.cell.clone()),
-        levels: single.map(|p| p.levels.clone()).unwrap_or_default(),
-        response: response.name.clone(),
-        unit: response.unit.clone(),
-        better: response.better,
+        cell: single.map(|c| c.id.clone()),
+        levels: single.map(|c| c.levels.clone()).unwrap_or_default(),
+        response: asked.name.clone(),
+        unit: asked.unit.clone(),
+        better: asked.better,
         exploratory: false,
-        scale: "log".to_owned(),
+        scale: trial.scale.word().to_owned(),
+        test: String::new(),
         points: open.len() as u64,
-        points_missing,
-        n: gathered.logs.len() as u64,
+        points_missing: closed.iter().map(missing).collect(),
+        n: 0,
+        control_n: 0,
+        timed_out: 0,
+        control_timed_out: 0,
         ratio: None,
+        difference: None,
+        bounds: None,
         interval: None,
         p: None,
+        unpaired: None,
         p_adjusted: None,
-        margin: response.margin,
+        margin: asked.margin,
         verdict: Verdict::Inconclusive,
         sentence: String::new(),
-        left_out: gathered.left_out,
-        outcomes: tally(pairing, open.iter().map(|p| &p.cell), blocks),
-        control_outcomes: tally(pairing, open.iter().map(|p| &p.control), blocks),
+        left_out: vec![],
+        outcomes: tally(&|p| p.cell),
+        control_outcomes: tally(&|p| p.control),
         absent: BTreeMap::new(),
+    }
+}
+
+fn without(effect: &mut Effect, why: &str) {
+    let estimate = if effect.scale == Scale::Log.word() { "ratio" } else { "difference" };
+    for name in [estimate, "interval", "p"] {
+        effect.absent.insert(name.to_owned(), why.to_owned());
+    }
+}
+
+/// An end as an effect: open where it is infinite, or too large for a double.
+fn end(scale: Scale, at: f64) -> f64 {
+    let effect = scale.effect(at);
+    // On the logarithmic scale an open lower end would be a ratio of 0, which nobody measured.
+    if at == f64::NEG_INFINITY { at } else { effect }
+}
+
+fn fill(effect: &mut Effect, scale: Scale, estimated: Result<Estimated, String>) {
+    let found = match estimated {
+        Ok(found) => found,
+        Err(why) => return without(effect, &why),
     };
-    match &obstacle {
-        Some(why) => {
-            effect.n = 0;
-            for name in ["ratio", "interval", "p"] {
-                effect.absent.insert(name.to_owned(), why.clone());
-            }
-        }
-        None => fill(&mut effect, &gathered.logs),
+    effect.n = found.n;
+    effect.control_n = found.control_n;
+    effect.timed_out = found.timed_out;
+    effect.control_timed_out = found.control_timed_out;
+    if found.approximate {
+        effect.test.push_str(", by its normal law");
     }
-    Measured { effect, obstacle }
-}
-
-struct Gathered {
-    logs: Vec<f64>,
-    left_out: Vec<LeftOut>,
-    no_log: Vec<String>,
-}
-
-fn gather(pairing: &Pairing, response: &Response, points: &[&Point], blocks: &[u32]) -> Gathered {
-    let mut gathered = Gathered { logs: vec![], left_out: vec![], no_log: vec![] };
-    if points.is_empty() {
-        return gathered;
+    let (low, high) = (end(scale, found.low), end(scale, found.high));
+    let name = if scale == Scale::Log { "ratio" } else { "difference" };
+    if low == high && low.is_finite() {
+        match scale {
+            Scale::Log => effect.ratio = Some(low),
+            Scale::Linear => effect.difference = Some(low),
+        }
+    } else if found.low == found.high {
+        effect.absent.insert(name.to_owned(), format!("the {name} is too large for a number"));
+    } else {
+        effect.bounds = Some(Bounds { low, high });
+        effect.absent.insert(name.to_owned(), "timeouts leave only bounds of it".to_owned());
     }
-    for block in blocks {
-        let mut sum = 0.0;
-        let mut against = vec![];
-        let mut nonpositive = false;
-        for point in points {
-            match pairing.pair(&point.cell, &point.control, &response.name, *block) {
-                Pair::Log(log) => sum += log,
-                Pair::Left(reason) => against.push(reason),
-                Pair::NoLog(reason) => {
-                    nonpositive = true;
-                    gathered.no_log.push(reason);
-                }
-            }
-        }
-        if !against.is_empty() {
-            gathered.left_out.push(LeftOut { block: *block, reason: against.join("; ") });
-        } else if !nonpositive {
-            gathered.logs.push(sum / points.len() as f64);
-        }
-    }
-    gathered
-}
-
-fn fill(effect: &mut Effect, logs: &[f64]) {
-    let Some(estimate) = signed_rank::estimate(logs, ALPHA) else {
-        let why = if logs.is_empty() {
-            "no block has both sides measured".to_owned()
-        } else {
-            format!("{} pairs are more than the {MOST_PAIRS} that the exact test is made for", logs.len())
-        };
-        for name in ["ratio", "interval", "p"] {
-            effect.absent.insert(name.to_owned(), why.clone());
-        }
-        return;
-    };
-    // exp can overflow for absurd ratios, and JSON has no infinity.
-    let finite = |log: f64| Some(log.exp()).filter(|ratio| ratio.is_finite());
-    effect.ratio = finite(estimate.pseudo_median);
-    effect.interval = estimate.interval.and_then(|i| {
-        Some(Interval { low: finite(i.low)?, high: finite(i.high)?, confidence: i.confidence })
+    effect.p = found.p;
+    effect.interval = found.interval.map(|i| Interval {
+        low: end(scale, i.low),
+        high: end(scale, i.high),
+        confidence: i.confidence,
     });
-    effect.p = estimate.p;
-    if logs.len() == 1 {
-        for name in ["interval", "p"] {
-            effect.absent.insert(name.to_owned(), "a single pair has no spread".to_owned());
-        }
-    } else if effect.interval.is_none() {
-        effect.absent.insert("interval".to_owned(), "the ratio is too large for a number".to_owned());
-    }
-    if effect.ratio.is_none() {
-        effect.absent.insert("ratio".to_owned(), "the ratio is too large for a number".to_owned());
-    }
-}
-
-fn tally<'a>(
-    pairing: &Pairing,
-    cells: impl Iterator<Item = &'a CellId>,
-    blocks: &[u32],
-) -> BTreeMap<String, u64> {
-    let mut total = BTreeMap::new();
-    for cell in cells {
-        for (outcome, count) in pairing.outcomes(cell, blocks) {
-            *total.entry(outcome).or_default() += count;
+    for (part, missing) in [("interval", effect.interval.is_none()), ("p", effect.p.is_none())] {
+        if missing {
+            effect.absent.insert(part.to_owned(), "a single pair has no spread".to_owned());
         }
     }
-    total
+    let open = match effect.timed_out + effect.control_timed_out {
+        0 => "this end is too large for a number",
+        _ => "timeouts leave this end open",
+    };
+    if let Some(interval) = effect.interval {
+        for (part, at) in [("interval.low", interval.low), ("interval.high", interval.high)] {
+            if at.is_infinite() {
+                effect.absent.insert(part.to_owned(), open.to_owned());
+            }
+        }
+    }
+    effect.unpaired = found.unpaired;
 }

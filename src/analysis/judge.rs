@@ -1,62 +1,76 @@
-//! The whole judgement of one record.
+//! The whole judgement: cells, pooled effects, effects at grid points, reruns.
 
 use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 
 use super::effect::{ALPHA, Measured, Point, measure};
-use super::findings::{Effect, Family, Findings, Method, RerunFinding, VERSION, Verdict};
-use super::pairs::Pairing;
+use super::findings::{Effect, Family, Findings, RerunFinding, VERSION, Verdict};
+use super::permutation::Laws;
 use super::rerun::{self, Rerun};
+use super::summary::{Shares, summarise};
+use super::trial::{Arm, Cell, Trial};
 use super::verdict::{self, Circumstances, decide};
-use super::{caution, holm, summary, sums};
-use crate::evidence::event::{ArmNote, CellNote};
+use super::{caution, environment, factorial, holm, method, of_record, sums};
 use crate::evidence::fold::Evidence;
 use crate::evidence::rows::Loss;
 use crate::model::arm::ArmKind;
 use crate::model::outcome::Fate;
 use crate::model::response::Response;
 
-/// Judges evidence. Pure and repeatable: the same evidence yields the same findings.
+/// Judges the evidence of a record. Pure and repeatable: the same evidence yields the same findings.
 pub fn judge(evidence: &Evidence) -> Findings {
-    let pairing = Pairing::new(evidence);
+    let trial = of_record::trial(evidence);
+    let mut findings = judge_trial(&trial);
     let opening = evidence.opening.as_ref();
-    let responses = opening.map_or(&[][..], |o| &o.responses);
-    let arms: Vec<(&ArmNote, Vec<Point>)> = opening
-        .map_or(&[][..], |o| &o.arms)
-        .iter()
-        .filter(|arm| arm.kind != ArmKind::Control)
-        .map(|arm| (arm, points(evidence, arm)))
-        .collect();
-    let family = family(responses, &arms);
-    let blocks = pairing.planned_blocks();
-    let mut bench = Bench {
-        pairing: &pairing,
-        pilot: opening.is_some_and(|o| o.pilot),
-        blocks: &blocks,
-        found: Verdicts::default(),
-    };
-    bench.judge(responses, &arms, family.comparisons);
+    findings.record = opening.map(|o| o.record.clone());
+    findings.campaign = opening.map(|o| o.campaign.clone());
+    findings.complete = evidence.complete;
+    findings.sums = Some(sums::count(evidence));
+    findings.absent.remove("sums");
+    if opening.is_some() {
+        findings.absent.remove("record");
+        findings.absent.remove("campaign");
+    }
+    findings.absent.insert("table".to_owned(), "the data are a record".to_owned());
+    findings.cautions = caution::of_record(&trial, evidence, &findings);
+    findings.run_cautions = caution::of_runs(evidence);
+    findings
+}
+
+/// Judges runs of any origin.
+pub fn judge_trial(trial: &Trial) -> Findings {
+    let arms: Vec<(&Arm, Vec<Point>)> = points(trial);
+    let family = family(&trial.responses, &arms);
+    let blocks = trial.planned_blocks();
+    let mut bench = Bench { trial, blocks: &blocks, laws: Laws::default(), found: Verdicts::default() };
+    bench.judge(&arms, family.comparisons);
     let Verdicts { answers, effects, reruns } = bench.found;
-    let cells =
-        in_grid_order(evidence).map(|c| summary::summarise(&pairing, c, responses, &blocks)).collect();
+    let mut shares = Shares::default();
     let mut findings = Findings {
         version: VERSION,
-        record: opening.map_or(String::new(), |o| o.record.clone()),
-        campaign: opening.map_or(String::new(), |o| o.campaign.clone()),
-        pilot: opening.is_some_and(|o| o.pilot),
-        complete: evidence.complete,
-        method: method(),
+        record: None,
+        campaign: None,
+        table: None,
+        pilot: trial.pilot,
+        complete: true,
+        method: method::method(trial.scale),
         family,
-        sums: sums::count(evidence),
-        cells,
+        sums: None,
+        cells: trial.cells.iter().map(|c| summarise(trial, c, &blocks, &mut shares)).collect(),
         answers,
         effects,
         effects_with_reruns: reruns,
+        factorials: factorial::analyse(trial, &blocks),
+        interactions: factorial::interactions(trial, &blocks),
+        environment: environment::look(trial, &blocks),
         cautions: vec![],
-        run_cautions: caution::of_runs(pairing.evidence()),
+        run_cautions: vec![],
+        absent: ["record", "campaign", "sums"]
+            .map(|name| (name.to_owned(), "the data are not a record".to_owned()))
+            .into(),
     };
-    findings.cautions = caution::list(&pairing, &findings);
+    findings.cautions = caution::of_numbers(&findings);
     findings
 }
 
@@ -74,23 +88,6 @@ pub fn losses(findings: &Findings) -> Vec<Loss> {
     .collect()
 }
 
-/// Cells as the campaign declares them: level by level, at each grid point arm by arm. The journal
-/// has them in the order they were decided, which puts those turned down first.
-fn in_grid_order(evidence: &Evidence) -> impl Iterator<Item = &CellNote> {
-    let opening = evidence.opening.as_ref();
-    let place = |cell: &&CellNote| {
-        let levels = opening.into_iter().flat_map(|o| &o.variables).map(|(name, levels)| {
-            let level = cell.levels.get(name);
-            level.and_then(|level| levels.iter().position(|l| l == level)).unwrap_or(levels.len())
-        });
-        let arm = opening.and_then(|o| o.arms.iter().position(|a| a.kind == cell.kind && a.name == cell.arm));
-        (levels.collect::<Vec<_>>(), arm.unwrap_or(usize::MAX))
-    };
-    let mut cells: Vec<&CellNote> = evidence.cells.values().collect();
-    cells.sort_by_cached_key(place);
-    cells.into_iter()
-}
-
 #[derive(Default)]
 struct Verdicts {
     answers: Vec<Effect>,
@@ -104,7 +101,7 @@ fn ranked(responses: &[Response]) -> impl Iterator<Item = (&Response, bool)> {
     responses.iter().enumerate().map(move |(i, r)| (r, if any { !r.primary } else { i > 0 }))
 }
 
-fn family(responses: &[Response], arms: &[(&ArmNote, Vec<Point>)]) -> Family {
+fn family(responses: &[Response], arms: &[(&Arm, Vec<Point>)]) -> Family {
     let primary: Vec<String> =
         ranked(responses).filter(|(_, exploratory)| !exploratory).map(|(r, _)| r.name.clone()).collect();
     let arms: Vec<String> = arms
@@ -124,30 +121,25 @@ fn family(responses: &[Response], arms: &[(&ArmNote, Vec<Point>)]) -> Family {
 
 /// Does an arm count in the family? Anchors only show where the control stands, and an arm without a
 /// live pair was turned down before any timing, so that leaving it out cannot favour anything.
-fn is_compared(arm: &ArmNote, points: &[Point]) -> bool {
+fn is_compared(arm: &Arm, points: &[Point]) -> bool {
     arm.kind != ArmKind::Anchor && points.iter().any(|p| p.obstacle.is_none())
 }
 
-/// Where an arm may be compared with the control: every grid point where it was planned to run.
-fn points(evidence: &Evidence, arm: &ArmNote) -> Vec<Point> {
-    let controls: BTreeMap<Vec<(&String, &String)>, &CellNote> = evidence
-        .cells
-        .values()
-        .filter(|c| c.kind == ArmKind::Control)
-        .map(|c| (sorted(&c.levels), c))
-        .collect();
-    let own = in_grid_order(evidence).filter(|c| c.kind != ArmKind::Control && c.arm == arm.name);
-    own.filter(|c| c.fate != Fate::Excluded)
-        .filter_map(|c| {
-            let control = *controls.get(&sorted(&c.levels))?;
-            (control.fate != Fate::Excluded).then(|| Point {
-                levels: c.levels.clone(),
-                cell: c.cell.clone(),
-                control: control.cell.clone(),
-                obstacle: refusal(c, "it").or_else(|| refusal(control, "its control")),
-            })
-        })
-        .collect()
+/// Where each arm may be compared with the control: every grid point where it was planned to run.
+fn points(trial: &Trial) -> Vec<(&Arm, Vec<Point>)> {
+    let of_control = trial.cells.iter().enumerate().filter(|(_, c)| c.kind == ArmKind::Control);
+    let controls: BTreeMap<Vec<(&String, &String)>, usize> =
+        of_control.map(|(at, c)| (sorted(&c.levels), at)).collect();
+    let mut own: BTreeMap<&str, Vec<Point>> = BTreeMap::new();
+    for (at, cell) in trial.cells.iter().enumerate().filter(|(_, c)| c.kind != ArmKind::Control) {
+        let Some(control) = controls.get(&sorted(&cell.levels)).copied() else { continue };
+        if cell.fate != Fate::Excluded && trial.cells[control].fate != Fate::Excluded {
+            let obstacle = obstacle(cell, &trial.cells[control]);
+            own.entry(&cell.arm).or_default().push(Point { cell: at, control, obstacle });
+        }
+    }
+    let arms = trial.arms.iter().filter(|arm| arm.kind != ArmKind::Control);
+    arms.map(|arm| (arm, own.remove(arm.name.as_str()).unwrap_or_default())).collect()
 }
 
 fn sorted(levels: &IndexMap<String, String>) -> Vec<(&String, &String)> {
@@ -156,16 +148,31 @@ fn sorted(levels: &IndexMap<String, String>) -> Vec<(&String, &String)> {
     levels
 }
 
-fn refusal(cell: &CellNote, who: &str) -> Option<String> {
-    (cell.fate == Fate::Refused)
-        .then(|| format!("{who} was refused: {}", cell.reason.as_deref().unwrap_or("no reason was recorded")))
+fn obstacle(cell: &Cell, control: &Cell) -> Option<String> {
+    let refused = |cell: &Cell, who: &str| {
+        let why = cell.reason.as_deref().unwrap_or("no reason was recorded");
+        (cell.fate == Fate::Refused).then(|| format!("{who} was refused: {why}"))
+    };
+    let told = |cell: &Cell| cell.deadlines.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
+    let apart = !cell.deadlines.is_empty()
+        && !control.deadlines.is_empty()
+        && (cell.deadlines != control.deadlines || cell.deadlines.len() > 1);
+    refused(cell, "it").or_else(|| refused(control, "its control")).or_else(|| {
+        apart.then(|| {
+            format!(
+                "its runs had other deadlines ({}) than the control's ({}), and what a deadline cuts off differs with it",
+                told(cell),
+                told(control)
+            )
+        })
+    })
 }
 
 /// A pooled effect with what it was made from.
 struct Pooled<'a> {
-    response: &'a Response,
+    response: usize,
     exploratory: bool,
-    arm: &'a ArmNote,
+    arm: &'a Arm,
     points: &'a [Point],
     measured: Measured,
 }
@@ -178,17 +185,17 @@ impl Pooled<'_> {
 
 /// What every judgement needs, and what came of them.
 struct Bench<'a> {
-    pairing: &'a Pairing<'a>,
-    pilot: bool,
+    trial: &'a Trial,
     blocks: &'a [u32],
+    laws: Laws,
     found: Verdicts,
 }
 
 impl Bench<'_> {
     /// Pooled effects first, adjusted as one family; then cell by cell.
-    fn judge(&mut self, responses: &[Response], arms: &[(&ArmNote, Vec<Point>)], comparisons: u64) {
+    fn judge(&mut self, arms: &[(&Arm, Vec<Point>)], comparisons: u64) {
         let mut pooled = vec![];
-        for (response, exploratory) in ranked(responses) {
+        for (response, (_, exploratory)) in ranked(&self.trial.responses).enumerate() {
             for (arm, points) in arms {
                 let mut measured = self.measure(response, exploratory, arm, points);
                 measured.effect.cell = None;
@@ -208,8 +215,8 @@ impl Bench<'_> {
         }
     }
 
-    fn measure(&self, response: &Response, exploratory: bool, arm: &ArmNote, points: &[Point]) -> Measured {
-        let mut measured = measure(self.pairing, response, arm, points, self.blocks);
+    fn measure(&mut self, response: usize, exploratory: bool, arm: &Arm, points: &[Point]) -> Measured {
+        let mut measured = measure(self.trial, response, arm, points, self.blocks, &mut self.laws);
         measured.effect.exploratory = exploratory;
         measured
     }
@@ -219,17 +226,31 @@ impl Bench<'_> {
         let Pooled { response, exploratory, arm, points, measured } = pooled;
         let (p, family) =
             if in_family { (measured.effect.p_adjusted, comparisons) } else { (measured.effect.p, 1) };
-        let whole = Circumstances { pilot: self.pilot, p, family, gate: None };
+        let whole = Circumstances { pilot: self.trial.pilot, p, family, gate: None };
+        // A single grid point is the pooled effect itself, so nothing of it is worked out again.
+        let alone = (points.len() == 1).then(|| measured.clone());
         self.found.answers.push(decide(measured, &whole));
         for point in points {
-            let measured = self.measure(response, exploratory, arm, std::slice::from_ref(point));
+            let measured = match &alone {
+                Some(measured) => at_point(self.trial, measured.clone(), point),
+                None => self.measure(response, exploratory, arm, std::slice::from_ref(point)),
+            };
             let circumstances = of_cell(&whole, &measured, points.len());
-            let first = &decide(measured, &circumstances);
-            let again = Rerun { response, exploratory, arm, point, first, circumstances: &circumstances };
-            self.found.reruns.extend(rerun::judge(self.pairing, &again));
-            self.found.effects.push(first.clone());
+            let first = decide(measured, &circumstances);
+            let again =
+                Rerun { response, exploratory, arm, point, first: &first, circumstances: &circumstances };
+            self.found.reruns.extend(rerun::judge(self.trial, &again, self.blocks, &mut self.laws));
+            self.found.effects.push(first);
         }
     }
+}
+
+fn at_point(trial: &Trial, mut measured: Measured, point: &Point) -> Measured {
+    let cell = &trial.cells[point.cell];
+    measured.effect.cell = Some(cell.id.clone());
+    measured.effect.levels = cell.levels.clone();
+    measured.effect.p_adjusted = None;
+    measured
 }
 
 /// A single grid point is the pooled effect itself and is judged like it; with several, a cell has
@@ -245,21 +266,5 @@ fn of_cell(pooled: &Circumstances, cell: &Measured, points: usize) -> Circumstan
         p: cell.effect.p,
         family: 1,
         gate: (!passed).then(|| gate.to_owned()),
-    }
-}
-
-fn method() -> Method {
-    Method {
-        scale: "log: effects are ratios to the control".to_owned(),
-        estimate: "Hodges–Lehmann pseudo-median of the log ratios of block pairs".to_owned(),
-        test: "exact two-sided signed-rank test over all sign flips, midranks, zeros after Pratt".to_owned(),
-        interval: "inversion of the same test at 95 %, with the confidence it really attains; below six pairs the range under its own level; not adjusted for the number of comparisons".to_owned(),
-        summary: "median, minimum and maximum over measured runs; interval of the median by order statistics".to_owned(),
-        rests_on: vec![
-            "The block is the unit of replication; samples inside a run are reduced to one value before.".to_owned(),
-            "The test is exact where the differences inside pairs are symmetric about their centre.".to_owned(),
-            "Mirrored order is not the randomisation that the test assumes: a disturbance that comes back every two blocks gives 6.7 to 8.5 % false alarms instead of 5 %.".to_owned(),
-            "Runs that were rejected, timed out, failed or were interrupted leave the estimate with their pair and are counted; an unequal count bars the verdicts better and equivalent.".to_owned(),
-        ],
     }
 }

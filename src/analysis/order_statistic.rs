@@ -9,8 +9,9 @@ pub fn median_of_sorted(values: &[f64]) -> Option<f64> {
         return None;
     }
     let (low, high) = (values[(n - 1) / 2], values[n / 2]);
-    // Written so that two huge values cannot overflow and two equal ones come back unchanged.
-    Some(low + (high - low) / 2.0)
+    // Written so that two huge values cannot overflow and two equal ones come back unchanged, be they
+    // infinite; beside an open end the middle is open as well.
+    Some(if low == high || low.is_infinite() { low } else { low + (high - low) / 2.0 })
 }
 
 /// Narrowest interval of order statistics that holds the median with at least `level`, else

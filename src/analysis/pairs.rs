@@ -1,127 +1,72 @@
-//! Pairs of runs: an arm and its control in the same block.
+//! Runs of an arm beside those of its control in the same block.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use super::setup;
-use crate::evidence::fold::{Evidence, RunRow};
-use crate::model::cell::CellId;
+use super::trial::{Cell, Reading, Run, Trial};
 use crate::model::outcome::RunOutcome;
 
-/// What one block says about an arm against its control.
+/// Where a value lies on the scale of the analysis: both ends are the same unless the run timed out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reach {
+    pub low: f64,
+    pub high: f64,
+    /// The value where it was measured; where the run timed out the worst there is, which is infinite.
+    pub rank: f64,
+}
+
+impl Reach {
+    /// Did the run time out?
+    pub fn is_bound(self) -> bool {
+        self.rank.is_infinite()
+    }
+}
+
+/// What one run says on the scale.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Pair {
-    /// Natural logarithm of arm over control.
-    Log(f64),
-    /// Both were measured, but a value is zero or negative.
-    NoLog(String),
-    /// The pair is not in the estimate, for this reason.
+pub enum Said {
+    Value(Reach),
+    /// Measured, but without a logarithm.
+    OffScale(String),
+    /// Not in the estimate, for this reason.
     Left(String),
 }
 
-/// Looks runs up by cell and block; later attempts take the place of earlier ones.
-pub struct Pairing<'a> {
-    evidence: &'a Evidence,
-    runs: BTreeMap<(&'a CellId, u32), &'a RunRow>,
-    /// Names of what differs between two sessions, only where something does.
-    differences: BTreeMap<(usize, usize), Vec<String>>,
-}
-
-impl<'a> Pairing<'a> {
-    /// Indexes the runs and compares all sessions' set-ups once.
-    pub fn new(evidence: &'a Evidence) -> Pairing<'a> {
-        let runs = evidence.runs.iter().map(|row| ((&row.note.run.cell, row.note.run.block), row)).collect();
-        let mut differences = BTreeMap::new();
-        for after in 0..evidence.sessions.len() {
-            for before in 0..after {
-                let found = setup::differences(evidence, before, after);
-                if !found.is_empty() {
-                    differences.insert((before, after), found);
-                }
-            }
+/// Reads one response of a run of a cell.
+pub fn said_by(trial: &Trial, cell: &Cell, run: &Run, response: usize) -> Said {
+    let name = &trial.responses[response].name;
+    let on = |value: f64| {
+        let block = &trial.blocks[run.block as usize].label;
+        let of_block = if block.is_empty() { String::new() } else { format!(" in block {block}") };
+        trial.scale.of(value).ok_or_else(|| format!("{name} of {} is {value}{of_block}", cell.id))
+    };
+    // A bound that has no logarithm says nothing, and is no reason to refuse the comparison.
+    let bound = |value: f64, open: f64| trial.scale.of(value).unwrap_or(open);
+    match &run.readings[response] {
+        Reading::Value(value) => match on(*value) {
+            Ok(v) => Said::Value(Reach { low: v, high: v, rank: v }),
+            Err(why) => Said::OffScale(why),
+        },
+        Reading::AtLeast(value) => Said::Value(Reach {
+            low: bound(*value, f64::NEG_INFINITY),
+            high: f64::INFINITY,
+            rank: f64::INFINITY,
+        }),
+        Reading::AtMost(value) => Said::Value(Reach {
+            low: f64::NEG_INFINITY,
+            high: bound(*value, f64::NEG_INFINITY),
+            rank: f64::NEG_INFINITY,
+        }),
+        Reading::Absent(why) if run.outcome == RunOutcome::Measured => {
+            Said::Left(format!("{} has no {name}: {why}", cell.id))
         }
-        Pairing { evidence, runs, differences }
-    }
-
-    /// What is judged.
-    pub fn evidence(&self) -> &'a Evidence {
-        self.evidence
-    }
-
-    /// The last attempt of a cell in a block.
-    pub fn run(&self, cell: &CellId, block: u32) -> Option<&'a RunRow> {
-        self.runs.get(&(cell, block)).copied()
-    }
-
-    /// What differs between two sessions; empty for the same set-up.
-    pub fn differences(&self, a: usize, b: usize) -> &[String] {
-        self.differences.get(&(a.min(b), a.max(b))).map_or(&[], |found| found)
-    }
-
-    /// Blocks of the plan, in order.
-    pub fn planned_blocks(&self) -> Vec<u32> {
-        let known = self.evidence.blocks.keys().chain(self.evidence.runs.iter().map(|r| &r.note.run.block));
-        let blocks: BTreeSet<u32> = known.copied().collect();
-        blocks.into_iter().filter(|b| self.evidence.is_planned_block(*b)).collect()
-    }
-
-    /// Blocks that reruns of this cell added, in order.
-    pub fn rerun_blocks(&self, cell: &CellId) -> Vec<u32> {
-        let added = self.evidence.blocks.values().filter(|b| b.rerun_of.as_ref() == Some(cell));
-        added.map(|b| b.block).collect()
-    }
-
-    /// Runs of a cell by outcome over some blocks; every outcome has its count.
-    pub fn outcomes(&self, cell: &CellId, blocks: &[u32]) -> BTreeMap<String, u64> {
-        let mut counts: BTreeMap<String, u64> =
-            RunOutcome::ALL.iter().map(|o| (o.name().to_owned(), 0)).collect();
-        for row in blocks.iter().filter_map(|b| self.run(cell, *b)) {
-            *counts.entry(row.note.outcome.name().to_owned()).or_default() += 1;
-        }
-        counts
-    }
-
-    /// The pair of one block.
-    pub fn pair(&self, arm: &CellId, control: &CellId, response: &str, block: u32) -> Pair {
-        let (arm_run, control_run) = (self.run(arm, block), self.run(control, block));
-        let values = [(arm, arm_run), (control, control_run)].map(|(cell, run)| value(cell, run, response));
-        let (arm_value, control_value) = match values {
-            [Ok(arm_value), Ok(control_value)] => (arm_value, control_value),
-            [Err(a), Err(b)] => return Pair::Left(format!("{a}; {b}")),
-            [Err(reason), _] | [_, Err(reason)] => return Pair::Left(reason),
-        };
-        if let (Some(a), Some(b)) = (arm_run, control_run)
-            && !self.differences(a.session, b.session).is_empty()
-        {
-            let differing = self.differences(a.session, b.session).join("; ");
-            return Pair::Left(format!("its two runs had different set-ups: {differing}"));
-        }
-        for (cell, value) in [(arm, arm_value), (control, control_value)] {
-            if value <= 0.0 {
-                return Pair::NoLog(format!("{response} of {cell} is {value} in block {block}"));
-            }
-        }
-        Pair::Log((arm_value / control_value).ln())
+        Reading::Absent(_) => Said::Left(ended(cell, run)),
     }
 }
 
-/// The value of a run that counts, or why there is none.
-pub fn value(cell: &CellId, run: Option<&RunRow>, response: &str) -> Result<f64, String> {
-    let Some(run) = run else { return Err(format!("{cell} was not run")) };
-    let note = &run.note;
-    if note.outcome != RunOutcome::Measured {
-        // Below its first line a reason has the difference itself, which the run's own row shows.
-        let reason = note.reason.as_deref().and_then(|r| r.lines().next());
-        let why = reason.map_or(String::new(), |r| format!(" ({r})"));
-        return Err(format!("{cell} {}{why}", said(note.outcome)));
-    }
-    match note.values.get(response) {
-        Some(value) if value.is_finite() => Ok(*value),
-        Some(value) => Err(format!("{cell} has no {response}: {value} is not finite")),
-        None => {
-            let why = note.absent.get(response).map_or("the run did not yield it", |w| w);
-            Err(format!("{cell} has no {response}: {why}"))
-        }
-    }
+/// How a run without a value ended.
+fn ended(cell: &Cell, run: &Run) -> String {
+    // Below its first line a reason has the difference itself, which the run's own row shows.
+    let reason = run.reason.as_deref().and_then(|r| r.lines().next());
+    let why = reason.map_or(String::new(), |r| format!(" ({r})"));
+    format!("{} {}{why}", cell.id, said(run.outcome))
 }
 
 /// An outcome as the end of a sentence.
@@ -133,4 +78,46 @@ pub fn said(outcome: RunOutcome) -> &'static str {
         RunOutcome::Failed => "failed",
         RunOutcome::Interrupted => "was interrupted",
     }
+}
+
+/// What one block says about an arm at one grid point.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Side {
+    Values { arm: Vec<Reach>, control: Vec<Reach> },
+    OffScale(String),
+    Left(String),
+}
+
+/// Puts the runs of both cells in one block side by side; neither side is empty.
+pub fn side_by_side(trial: &Trial, cells: [&Cell; 2], response: usize, block: u32) -> Side {
+    let mut sides: [Vec<Reach>; 2] = Default::default();
+    let mut against = vec![];
+    for (cell, side) in cells.into_iter().zip(&mut sides) {
+        let mut reasons = vec![];
+        for run in cell.in_block(block) {
+            match said_by(trial, cell, run, response) {
+                Said::Value(reach) => side.push(reach),
+                Said::OffScale(why) => return Side::OffScale(why),
+                Said::Left(why) => reasons.push(why),
+            }
+        }
+        if side.is_empty() {
+            reasons.dedup();
+            against.push(match reasons.is_empty() {
+                true => format!("{} was not run", cell.id),
+                false => reasons.join("; "),
+            });
+        }
+    }
+    if !against.is_empty() {
+        return Side::Left(against.join("; "));
+    }
+    if let ([a], [b]) = (cells[0].in_block(block), cells[1].in_block(block))
+        && !trial.differences(a.session, b.session).is_empty()
+    {
+        let differing = trial.differences(a.session, b.session).join("; ");
+        return Side::Left(format!("its two runs had different set-ups: {differing}"));
+    }
+    let [arm, control] = sides;
+    Side::Values { arm, control }
 }

@@ -2,17 +2,15 @@
 
 use super::effect::{Point, measure};
 use super::findings::{Effect, RerunFinding};
-use super::pairs::Pairing;
+use super::permutation::Laws;
+use super::trial::{Arm, Trial};
 use super::verdict::{Circumstances, decide};
-use crate::evidence::event::ArmNote;
-use crate::model::cell::CellId;
-use crate::model::response::Response;
 
-/// What judging a rerun needs beside the evidence.
+/// What judging a rerun needs beside the trial.
 pub struct Rerun<'a> {
-    pub response: &'a Response,
+    pub response: usize,
     pub exploratory: bool,
-    pub arm: &'a ArmNote,
+    pub arm: &'a Arm,
     pub point: &'a Point,
     pub first: &'a Effect,
     /// Those under which the first verdict was given, for pilot and gate.
@@ -21,17 +19,20 @@ pub struct Rerun<'a> {
 
 /// Judges one cell both ways; None where no rerun was asked of it. Added blocks whose session had
 /// another set-up than the planned ones are never pooled with them, and what differs is named.
-pub fn judge(pairing: &Pairing, rerun: &Rerun) -> Option<RerunFinding> {
-    let cell = &rerun.point.cell;
-    let added = pairing.rerun_blocks(cell);
+pub fn judge(trial: &Trial, rerun: &Rerun, planned: &[u32], laws: &mut Laws) -> Option<RerunFinding> {
+    // Most trials have no rerun, and a grid may have many cells.
+    if planned.len() == trial.blocks.len() {
+        return None;
+    }
+    let cell = &trial.cells[rerun.point.cell];
+    let added = trial.rerun_blocks(&cell.id);
     if added.is_empty() {
         return None;
     }
-    let planned = pairing.planned_blocks();
     let mut differences: Vec<String> = vec![];
-    let mut poolable = planned.clone();
+    let mut poolable = planned.to_vec();
     for block in &added {
-        let against = against_pooling(pairing, [cell, &rerun.point.control], &planned, *block);
+        let against = against_pooling(trial, rerun.point, planned, *block);
         if against.is_empty() {
             poolable.push(*block);
         }
@@ -39,36 +40,38 @@ pub fn judge(pairing: &Pairing, rerun: &Rerun) -> Option<RerunFinding> {
     }
     differences.sort();
     differences.dedup();
-    let with_reruns = (poolable.len() > planned.len()).then(|| effect_over(pairing, rerun, &poolable));
+    let with_reruns = (poolable.len() > planned.len()).then(|| effect_over(trial, rerun, &poolable, laws));
     Some(RerunFinding {
-        cell: cell.clone(),
-        response: rerun.response.name.clone(),
+        cell: cell.id.clone(),
+        response: trial.responses[rerun.response].name.clone(),
         first: rerun.first.clone(),
-        rerun_alone: effect_over(pairing, rerun, &added),
+        rerun_alone: effect_over(trial, rerun, &added, laws),
         with_reruns,
         differences,
-        blocks: added,
+        // Only a record has reruns, and its blocks are numbered.
+        blocks: added.iter().filter_map(|b| trial.blocks[*b as usize].label.parse().ok()).collect(),
     })
 }
 
 /// Differences between the sessions of an added block's runs and of the planned runs.
-fn against_pooling(pairing: &Pairing, cells: [&CellId; 2], planned: &[u32], added: u32) -> Vec<String> {
-    let sessions =
-        |block: u32| cells.into_iter().filter_map(move |c| pairing.run(c, block)).map(|r| r.session);
-    let mut before: Vec<usize> = planned.iter().flat_map(|b| sessions(*b)).collect();
+fn against_pooling(trial: &Trial, point: &Point, planned: &[u32], added: u32) -> Vec<String> {
+    let cells = [&trial.cells[point.cell], &trial.cells[point.control]];
+    let sessions = |block: u32| cells.into_iter().flat_map(move |c| c.in_block(block)).map(|r| r.session);
+    let mut before: Vec<u32> = planned.iter().flat_map(|b| sessions(*b)).collect();
     before.sort_unstable();
     before.dedup();
     let mut found = vec![];
     for after in sessions(added) {
         for session in &before {
-            found.extend_from_slice(pairing.differences(*session, after));
+            found.extend_from_slice(trial.differences(*session, after));
         }
     }
     found
 }
 
-fn effect_over(pairing: &Pairing, rerun: &Rerun, blocks: &[u32]) -> Effect {
-    let mut measured = measure(pairing, rerun.response, rerun.arm, std::slice::from_ref(rerun.point), blocks);
+fn effect_over(trial: &Trial, rerun: &Rerun, blocks: &[u32], laws: &mut Laws) -> Effect {
+    let points = std::slice::from_ref(rerun.point);
+    let mut measured = measure(trial, rerun.response, rerun.arm, points, blocks, laws);
     measured.effect.exploratory = rerun.exploratory;
     // The family was judged on the planned blocks; what is added is judged by its own p.
     let circumstances = Circumstances { p: measured.effect.p, family: 1, ..rerun.circumstances.clone() };

@@ -6,14 +6,22 @@
 
 use std::collections::BTreeMap;
 
+use statrs::function::erf::erfc;
+
 use super::findings::Interval;
 
 /// Differences closer than this are ties. They are differences of logarithms of values with about
 /// 16 digits, so anything smaller is rounding.
 const TIE: f64 = 1e-12;
 
-/// Most pairs that are judged: the work grows with the fourth power, and no campaign needs more.
-pub const MOST_PAIRS: usize = 200;
+/// Most pairs that are judged: memory grows with the square.
+pub const MOST_PAIRS: usize = 3000;
+
+/// Most pairs whose sign patterns are counted; beyond, the normal law differs in no shown digit.
+pub const MOST_COUNTED: usize = 300;
+
+/// Most pairs for which every gap is tried from outside in; beyond, the end is found by bisection.
+const MOST_TRIED: usize = 60;
 
 /// Fewest pairs for an interval by inversion: below, no sign pattern is rarer than 5 %.
 pub const FEWEST_PAIRS: usize = 6;
@@ -29,10 +37,12 @@ pub struct Estimate {
 }
 
 /// Judges paired differences at level `alpha`. Below six pairs the interval is [min, max] under the
-/// level that it has by itself, 1 − 2^(1−n). None without pairs or with more than `MOST_PAIRS`.
+/// level that it has by itself, 1 − 2^(1−n). Differences may be infinite towards one side, which is
+/// how a bound of timeouts looks. None without pairs or with more than `MOST_PAIRS`.
 pub fn estimate(differences: &[f64], alpha: f64) -> Option<Estimate> {
     let n = differences.len();
-    if n == 0 || n > MOST_PAIRS || differences.iter().any(|d| !d.is_finite()) {
+    let both_ways = differences.contains(&f64::INFINITY) && differences.contains(&f64::NEG_INFINITY);
+    if n == 0 || n > MOST_PAIRS || both_ways || differences.iter().any(|d| d.is_nan()) {
         return None;
     }
     let walsh = walsh_averages(differences);
@@ -50,7 +60,8 @@ pub fn estimate(differences: &[f64], alpha: f64) -> Option<Estimate> {
     Some(Estimate { pseudo_median, interval: Some(interval), p: Some(p_value(differences, 0.0)) })
 }
 
-/// Exact two-sided p of "the differences are symmetric about `centre`".
+/// Two-sided p of "the differences are symmetric about `centre`", which is finite; exact up to
+/// `MOST_COUNTED` pairs. Infinite differences have the largest ranks.
 pub fn p_value(differences: &[f64], centre: f64) -> f64 {
     let ranks = signed_ranks(differences, centre);
     let sizes: Vec<u64> = sizes(&ranks);
@@ -76,7 +87,7 @@ fn signed_ranks(differences: &[f64], centre: f64) -> Vec<i64> {
     let mut first = 0;
     while first < shifted.len() {
         let mut end = first + 1;
-        while end < shifted.len() && shifted[end].abs() - shifted[end - 1].abs() <= TIE {
+        while end < shifted.len() && same(shifted[end].abs(), shifted[end - 1].abs()) {
             end += 1;
         }
         let doubled = (first + 1 + end) as i64;
@@ -89,6 +100,10 @@ fn signed_ranks(differences: &[f64], centre: f64) -> Vec<i64> {
     ranks
 }
 
+fn same(a: f64, b: f64) -> bool {
+    a == b || (a - b).abs() <= TIE
+}
+
 /// What of the ranks decides the law: the sizes of those that are not zero, ascending.
 fn sizes(ranks: &[i64]) -> Vec<u64> {
     let mut sizes: Vec<u64> = ranks.iter().filter(|r| **r != 0).map(|r| r.unsigned_abs()).collect();
@@ -97,17 +112,27 @@ fn sizes(ranks: &[i64]) -> Vec<u64> {
 }
 
 /// Law of the sum of randomly signed ranks, by its distance from zero.
-struct Law {
-    /// `tail[s]` is P(|sum| ≥ s).
-    tail: Vec<f64>,
-    /// Largest p at or under the level: the chance of a false alarm that the test really has.
-    size: f64,
+enum Law {
+    Counted {
+        /// `tail[s]` is P(|sum| ≥ s).
+        tail: Vec<f64>,
+        /// Largest p at or under the level: the chance of a false alarm that the test really has.
+        size: f64,
+    },
+    Normal {
+        deviation: f64,
+        size: f64,
+    },
 }
 
 impl Law {
     /// By dynamic programming over the sum of the positive ranks, each sign halving: exact up to
     /// rounding of about one part in 10^14, and every comparison is of integers.
     fn of(sizes: &[u64], alpha: f64) -> Law {
+        if sizes.len() > MOST_COUNTED {
+            let squares: f64 = sizes.iter().map(|r| (r * r) as f64).sum();
+            return Law::Normal { deviation: squares.sqrt(), size: alpha };
+        }
         let total = sizes.iter().sum::<u64>() as usize;
         let mut chance = vec![0.0; total + 1];
         chance[0] = 1.0;
@@ -128,11 +153,26 @@ impl Law {
             tail[s] += tail[s + 1];
         }
         let size = tail[..=total].iter().copied().filter(|p| *p <= alpha).fold(0.0, f64::max);
-        Law { tail, size }
+        Law::Counted { tail, size }
     }
 
     fn p(&self, sum: i64) -> f64 {
-        self.tail.get(sum.unsigned_abs() as usize).copied().unwrap_or(0.0).min(1.0)
+        match self {
+            Law::Counted { tail, .. } => {
+                tail.get(sum.unsigned_abs() as usize).copied().unwrap_or(0.0).min(1.0)
+            }
+            Law::Normal { deviation, .. } => {
+                // Ranks are doubled, so half a step of the sum is 2.
+                let distance = (sum.abs() as f64 - 2.0).max(0.0) / deviation;
+                erfc(distance / std::f64::consts::SQRT_2).min(1.0)
+            }
+        }
+    }
+
+    fn size(&self) -> f64 {
+        match self {
+            Law::Counted { size, .. } | Law::Normal { size, .. } => *size,
+        }
     }
 }
 
@@ -140,24 +180,49 @@ impl Law {
 /// averages neither signs nor ranks change, so one trial for each such gap is exact.
 fn invert(differences: &[f64], walsh: &[f64], pseudo_median: f64, alpha: f64) -> Interval {
     let mut ends = walsh.to_vec();
-    ends.dedup_by(|later, earlier| *later - *earlier <= TIE);
+    ends.dedup_by(|later, earlier| same(*later, *earlier));
     let mut laws: BTreeMap<Vec<u64>, Law> = BTreeMap::new();
-    let mut accepted = |centre: f64| {
-        let ranks = signed_ranks(differences, centre);
+    let mut accepted = |gap: usize| {
+        let ranks = signed_ranks(differences, inside(ends[gap], ends[gap + 1]));
         let law = laws.entry(sizes(&ranks)).or_insert_with_key(|sizes| Law::of(sizes, alpha));
         law.p(ranks.iter().sum()) > alpha
     };
-    let gaps = || ends.windows(2).map(|pair| (pair[0], pair[1]));
-    let low = gaps().find(|(a, b)| accepted((a + b) / 2.0)).map_or(pseudo_median, |gap| gap.0);
-    let high = gaps().rev().find(|(a, b)| accepted((a + b) / 2.0)).map_or(pseudo_median, |gap| gap.1);
+    let gaps = ends.len() - 1;
+    let every = differences.len() <= MOST_TRIED;
+    let low = first(gaps, every, &mut accepted).map_or(pseudo_median, |gap| ends[gap]);
+    let high = first(gaps, every, |gap| accepted(gaps - 1 - gap));
+    let high = high.map_or(pseudo_median, |gap| ends[gaps - gap]);
     if laws.is_empty() {
         // All differences equal: any other centre has every sign on one side.
         let all_on_one_side = 0.5f64.powi(differences.len() as i32 - 1);
         return Interval { low, high, confidence: 1.0 - all_on_one_side };
     }
     // With tied differences the law depends on the centre; the least confidence is what is promised.
-    let size = laws.values().map(|law| law.size).fold(0.0, f64::max);
+    let size = laws.values().map(Law::size).fold(0.0, f64::max);
     Interval { low, high, confidence: 1.0 - size }
+}
+
+/// The first gap that is accepted: every one is tried, or the middle is taken to be accepted and the
+/// end is found by halving.
+fn first(gaps: usize, every: bool, mut accepted: impl FnMut(usize) -> bool) -> Option<usize> {
+    if every || gaps < 2 {
+        return (0..gaps).find(|gap| accepted(*gap));
+    }
+    let (mut from, mut to) = (0, gaps / 2);
+    while from < to {
+        let middle = from + (to - from) / 2;
+        if accepted(middle) { to = middle } else { from = middle + 1 }
+    }
+    Some(to)
+}
+
+/// A number between two others, of which one may be infinite.
+fn inside(low: f64, high: f64) -> f64 {
+    match (low.is_infinite(), high.is_infinite()) {
+        (false, false) => (low + high) / 2.0,
+        (true, _) => high - 1.0,
+        (false, true) => low + 1.0,
+    }
 }
 
 #[cfg(test)]
@@ -277,6 +342,37 @@ mod tests {
         let differences: Vec<f64> = (1..=60).map(f64::from).collect();
         let p = p_value(&differences, 0.0);
         assert!((p / 0.5f64.powi(59) - 1.0).abs() < 1e-9, "{p}");
+    }
+
+    #[test]
+    fn many_pairs_are_judged_by_a_normal_law_that_agrees_with_counting() {
+        let sizes: Vec<u64> = (1..=MOST_COUNTED as u64).map(|rank| 2 * rank).collect();
+        let counted = Law::of(&sizes, 0.05);
+        let deviation = sizes.iter().map(|r| (r * r) as f64).sum::<f64>().sqrt();
+        let normal = Law::Normal { deviation, size: 0.05 };
+        for sum in [0, 600, 6_000, 12_000, 15_000] {
+            let (exact, near) = (counted.p(sum), normal.p(sum));
+            assert!((exact / near - 1.0).abs() < 0.02, "{sum}: {exact} and {near}");
+        }
+        let many: Vec<f64> = (0..500).map(|i| ((i * 7919 % 500) as f64 + 0.3) / 500.0 - 0.45).collect();
+        let found = estimate(&many, 0.05).expect("estimate");
+        let interval = found.interval.expect("interval");
+        assert!((found.pseudo_median - 0.05).abs() < 0.001 && interval.confidence == 0.95, "{found:?}");
+        assert!((0.02..0.03).contains(&interval.low) && (0.07..0.08).contains(&interval.high), "{found:?}");
+    }
+
+    #[test]
+    fn bounds_of_timeouts_open_the_interval_only_where_they_reach() {
+        let mut differences = vec![0.11, 0.12, 0.13, 0.14, 0.15, 0.16, 0.17];
+        let closed = estimate(&[&differences[..], &[0.18]].concat(), 0.05).expect("estimate");
+        differences.push(f64::INFINITY);
+        let open = estimate(&differences, 0.05).expect("estimate");
+        let (closed, opened) = (closed.interval.expect("interval"), open.interval.expect("interval"));
+        assert_eq!(closed.low, opened.low);
+        assert_eq!(opened.high, f64::INFINITY, "one of eight reaches the fourth Walsh average from above");
+        assert!((0.14..0.16).contains(&open.pseudo_median), "{open:?}");
+        assert_eq!(open.p, Some(2.0 / 256.0));
+        assert_eq!(estimate(&[f64::INFINITY, f64::NEG_INFINITY], 0.05), None);
     }
 
     proptest! {

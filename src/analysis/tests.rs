@@ -141,6 +141,7 @@ fn timeouts_are_counted_and_bar_the_good_verdicts() {
     let case = &shared()["T01"];
     let fast: Vec<Option<f64>> = case["a"].as_array().unwrap().iter().map(Value::as_f64).collect();
     let mut record = Record::open(&[("new", ArmKind::Treatment)], 7);
+    record.evidence.opening.as_mut().unwrap().timeout_ms = 10_000;
     let old = record.cell(&[("size", "1")], "old", Fate::Live, None);
     let new = record.cell(&[("size", "1")], "new", Fate::Live, None);
     for (i, (slow, fast)) in floats(&case["b"]).into_iter().zip(fast).enumerate() {
@@ -155,11 +156,30 @@ fn timeouts_are_counted_and_bar_the_good_verdicts() {
     let findings = judge(&record.evidence);
     let effect = &findings.effects[0];
     assert_eq!(effect.verdict, Verdict::Inconclusive);
-    assert_eq!((effect.n, effect.left_out.len()), (3, 4));
-    assert_eq!(effect.left_out[0].reason, "size=1/new timed out (10 s)");
+    assert_eq!((effect.n, effect.timed_out, effect.left_out.len()), (7, 4, 0));
     assert_eq!((effect.outcomes["timed_out"], effect.control_outcomes["measured"]), (4, 7));
+    // The ratio is at least what it would be had each of the four ended at its deadline.
+    assert_eq!(effect.ratio, None);
+    let bounds = effect.bounds.expect("bounds");
+    assert!(bounds.low > 0.4 && bounds.high == f64::INFINITY, "{bounds:?}");
+    assert!(effect.sentence.contains("of which 4 timed out"), "{}", effect.sentence);
     let summary = &findings.cells[1].responses[0];
-    assert!(summary.caution.as_ref().unwrap().contains("4 of 7 runs have no value"), "{summary:?}");
+    assert_eq!((summary.n, summary.timed_out, summary.median), (3, 4, None));
+    assert_eq!(summary.median_bounds.map(|b| b.low), Some(10.0));
+    assert!(summary.absent["median"].ends_with("above 10.0"), "{:?}", summary.absent);
+    assert_eq!(summary.interval.map(|i| i.high), Some(f64::INFINITY));
+    let time = summary.time.as_ref().expect("a time with a deadline");
+    let expected = &case["expected"];
+    for (found, cell) in [(time, "a"), (findings.cells[0].responses[0].time.as_ref().unwrap(), "b")] {
+        let right = expected[cell]["restricted_mean_to_limit"].as_f64().unwrap();
+        assert!((found.restricted_mean.unwrap() - right).abs() < 1e-12, "{cell}: {found:?}");
+    }
+    assert_eq!((time.km_median, time.deadline), (None, 10.0));
+    let wrong = case["wrong"]["mean_of_completed_a"].as_f64().unwrap();
+    assert!((time.mean_of_completed.unwrap() - wrong).abs() < 1e-12, "under its own name only");
+    assert_eq!(summary.mean, None);
+    let completed = findings.cells[1].completed.as_ref().unwrap();
+    assert_eq!((completed.done, completed.of), (3, 7));
     assert!(findings.cautions.iter().any(|c| c.contains("4 timed out")), "{:?}", findings.cautions);
 }
 
@@ -274,7 +294,7 @@ fn a_pooled_block_counts_only_with_all_its_grid_points() {
     }
     let findings = judge(&record.evidence);
     let new = findings.answers.iter().find(|a| a.arm == "new").unwrap();
-    assert_eq!((new.n, new.left_out.len(), new.left_out[0].block), (7, 1, 3));
+    assert_eq!((new.n, new.left_out.len(), new.left_out[0].block.as_str()), (7, 1, "3"));
     assert_eq!(new.left_out[0].reason, "size=8/new was rejected (lost 2 frames)");
     let small = findings.effects.iter().find(|e| e.cell == Some(example::cell_id(&[("size", "1")], "new")));
     assert_eq!(small.unwrap().n, 8);
@@ -283,19 +303,34 @@ fn a_pooled_block_counts_only_with_all_its_grid_points() {
 #[test]
 fn both_sums_hold_and_say_so_and_a_run_that_never_began_breaks_the_second() {
     let findings = judge(&grid().evidence);
-    assert!(findings.sums.cells_hold && findings.sums.runs_hold, "{:?}", findings.sums);
-    assert_eq!(findings.sums.words[0], "10 planned cells = 0 excluded + 2 refused + 8 live: holds");
+    assert!(
+        findings.sums.as_ref().unwrap().cells_hold && findings.sums.as_ref().unwrap().runs_hold,
+        "{:?}",
+        findings.sums
+    );
     assert_eq!(
-        findings.sums.words[1],
+        findings.sums.as_ref().unwrap().words[0],
+        "10 planned cells = 0 excluded + 2 refused + 8 live: holds"
+    );
+    assert_eq!(
+        findings.sums.as_ref().unwrap().words[1],
         "64 runs of live cells = 64 measured + 0 rejected + 0 timed out + 0 failed + 0 interrupted: holds"
     );
     let mut record = grid();
     record.evidence.runs.pop();
     record.evidence.opening.as_mut().unwrap().planned_cells += 1;
     let findings = judge(&record.evidence);
-    assert!(!findings.sums.cells_hold && !findings.sums.runs_hold);
-    assert!(findings.sums.words[0].ends_with("1 cell was never decided"), "{:?}", findings.sums);
-    assert!(findings.sums.words[1].ends_with("does not hold, 1 run never began"), "{:?}", findings.sums);
+    assert!(!findings.sums.as_ref().unwrap().cells_hold && !findings.sums.as_ref().unwrap().runs_hold);
+    assert!(
+        findings.sums.as_ref().unwrap().words[0].ends_with("1 cell was never decided"),
+        "{:?}",
+        findings.sums
+    );
+    assert!(
+        findings.sums.as_ref().unwrap().words[1].ends_with("does not hold, 1 run never began"),
+        "{:?}",
+        findings.sums
+    );
     assert!(findings.cautions.iter().any(|c| c.contains("sums do not hold")));
 }
 
@@ -322,7 +357,7 @@ fn a_rerun_is_judged_without_and_with_its_block() {
     let planned = judge(&grid().evidence);
     assert_eq!(findings.effects, planned.effects, "a rerun never moves what was measured first");
     assert_eq!(findings.answers, planned.answers);
-    assert_eq!(findings.sums.added_attempts, 2);
+    assert_eq!(findings.sums.as_ref().unwrap().added_attempts, 2);
 }
 
 #[test]
@@ -354,15 +389,21 @@ fn resumed(kernel: &str) -> Findings {
 fn a_resumed_attempt_takes_the_place_of_the_interrupted_one() {
     let findings = resumed("6.1");
     assert_eq!((findings.effects[0].n, findings.effects[0].verdict), (8, Verdict::Better));
-    assert_eq!((findings.sums.runs_due, findings.sums.added_attempts), (16, 1));
-    assert!(findings.sums.runs_hold && findings.sums.by_outcome["interrupted"] == 0);
+    assert_eq!(
+        (findings.sums.as_ref().unwrap().runs_due, findings.sums.as_ref().unwrap().added_attempts),
+        (16, 1)
+    );
+    assert!(
+        findings.sums.as_ref().unwrap().runs_hold
+            && findings.sums.as_ref().unwrap().by_outcome["interrupted"] == 0
+    );
 }
 
 #[test]
 fn a_pair_whose_runs_had_different_setups_leaves_the_estimate_and_says_what_differs() {
     let findings = resumed("6.2");
     let effect = &findings.effects[0];
-    assert_eq!((effect.n, effect.left_out.len(), effect.left_out[0].block), (7, 1, 8));
+    assert_eq!((effect.n, effect.left_out.len(), effect.left_out[0].block.as_str()), (7, 1, "8"));
     assert!(effect.left_out[0].reason.contains("h1.kernel: 6.1 → 6.2"), "{:?}", effect.left_out);
 }
 

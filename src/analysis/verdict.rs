@@ -1,8 +1,10 @@
 //! The verdict of one effect, with the sentence that says it.
 
+use super::completion;
 use super::effect::{ALPHA, Measured};
 use super::findings::{Effect, Verdict};
 use super::signed_rank::FEWEST_PAIRS;
+use super::trial::Scale;
 use crate::model::arm::ArmKind;
 use crate::model::response::Better;
 
@@ -51,32 +53,27 @@ fn inside(said: String) -> String {
 }
 
 fn weigh(effect: &mut Effect, circumstances: &Circumstances) -> String {
-    let unequal = unequal_completion(effect);
     if let Some(why) = no_verdict(effect, circumstances) {
         return inconclusive(effect, &why);
     }
     let detected = detected(effect, circumstances);
     if within_margin(effect) {
-        match &unequal {
+        return match completion::bars_equivalent(effect) {
             None => {
                 effect.verdict = Verdict::Equivalent;
-                return equivalent(effect, detected);
+                equivalent(effect, detected)
             }
-            Some(why) => return inconclusive(effect, &format!("{why}, so it cannot be called equivalent")),
-        }
+            Some(why) => inconclusive(effect, &format!("{why}, so it cannot be called equivalent")),
+        };
     }
     let Some(higher) = detected else {
         return inconclusive(effect, &undetected(effect, circumstances));
     };
     let good = higher == (effect.better == Better::Higher);
-    match (good, unequal) {
-        (true, Some(why)) => inconclusive(effect, &format!("{why}, so it cannot be called better")),
-        (true, None) => {
-            effect.verdict = Verdict::Better;
-            directed(effect, circumstances, higher)
-        }
-        (false, _) => {
-            effect.verdict = Verdict::Worse;
+    match completion::bars_better(effect).filter(|_| good) {
+        Some(why) => inconclusive(effect, &format!("{why}, so it cannot be called better")),
+        None => {
+            effect.verdict = if good { Verdict::Better } else { Verdict::Worse };
             directed(effect, circumstances, higher)
         }
     }
@@ -84,18 +81,49 @@ fn weigh(effect: &mut Effect, circumstances: &Circumstances) -> String {
 
 /// Grounds on which no verdict is given whatever the numbers are.
 fn no_verdict(effect: &Effect, circumstances: &Circumstances) -> Option<String> {
-    if effect.ratio.is_none() || effect.interval.is_none() {
-        let why = effect.absent.get("ratio").or(effect.absent.get("interval"));
-        return Some(why.map_or("there is no estimate".to_owned(), Clone::clone));
-    }
+    let Some(interval) = effect.interval else {
+        let why = effect.absent.get("ratio").or(effect.absent.get("difference"));
+        let why = why.filter(|_| effect.bounds.is_none()).or(effect.absent.get("interval"));
+        return Some(match (effect.n, why) {
+            (1, _) if is_paired(effect) => too_few(effect, 1.0),
+            (_, Some(why)) => why.clone(),
+            (_, None) => "there is no estimate".to_owned(),
+        });
+    };
     if circumstances.pilot {
         return Some("the campaign is a pilot, which describes and does not decide".to_owned());
     }
-    if effect.n < FEWEST_PAIRS as u64 {
-        let pairs = if effect.n == 1 { "block pair is" } else { "block pairs are" };
-        return Some(format!("{} {pairs} too few, a verdict needs {FEWEST_PAIRS}", effect.n));
+    // What the interval attains is what the rarest outcome leaves, and rounding is no reason.
+    if interval.confidence < 1.0 - ALPHA - 1e-9 {
+        return Some(too_few(effect, 1.0 - interval.confidence));
     }
     circumstances.gate.clone()
+}
+
+fn too_few(effect: &Effect, rarest: f64) -> String {
+    if !is_paired(effect) {
+        return format!(
+            "{} and {} runs are too few: were all of one side above the other, p would still be {}",
+            effect.n,
+            effect.control_n,
+            p_text(rarest)
+        );
+    }
+    let pairs = if effect.n == 1 { "block pair is" } else { "block pairs are" };
+    format!("{} {pairs} too few, a verdict needs {FEWEST_PAIRS}", effect.n)
+}
+
+fn is_paired(effect: &Effect) -> bool {
+    effect.test.starts_with("signed-rank")
+}
+
+/// The effect that is no effect, on the scale of this one.
+fn neutral(effect: &Effect) -> f64 {
+    scale(effect).neutral()
+}
+
+fn scale(effect: &Effect) -> Scale {
+    if effect.scale == Scale::Linear.word() { Scale::Linear } else { Scale::Log }
 }
 
 /// True for higher, false for lower; None where the test does not tell.
@@ -104,9 +132,9 @@ fn detected(effect: &Effect, circumstances: &Circumstances) -> Option<bool> {
     if circumstances.p? > ALPHA {
         return None;
     }
-    if interval.low > 1.0 {
+    if interval.low > neutral(effect) {
         Some(true)
-    } else if interval.high < 1.0 {
+    } else if interval.high < neutral(effect) {
         Some(false)
     } else {
         None
@@ -115,39 +143,37 @@ fn detected(effect: &Effect, circumstances: &Circumstances) -> Option<bool> {
 
 fn within_margin(effect: &Effect) -> bool {
     let (Some(margin), Some(interval)) = (effect.margin, effect.interval) else { return false };
-    interval.low >= 1.0 / (1.0 + margin) && interval.high <= 1.0 + margin
-}
-
-/// Any difference in the number of completed runs bars both good verdicts: runs that did not
-/// complete are not missing at random. Stricter than a test of the two rates, on purpose.
-fn unequal_completion(effect: &Effect) -> Option<String> {
-    let count = |outcomes: &std::collections::BTreeMap<String, u64>| {
-        let all: u64 = outcomes.values().sum();
-        (outcomes.get("measured").copied().unwrap_or(0), all)
+    let (low, high) = match scale(effect) {
+        Scale::Log => (1.0 / (1.0 + margin), 1.0 + margin),
+        Scale::Linear => (-margin, margin),
     };
-    let ((done, all), (control_done, control_all)) =
-        (count(&effect.outcomes), count(&effect.control_outcomes));
-    (all - done != control_all - control_done).then(|| {
-        format!(
-            "{} completed {done} of its {all} runs and the control {control_done} of {control_all}",
-            effect.arm
-        )
-    })
+    interval.low >= low && interval.high <= high
 }
 
 fn undetected(effect: &Effect, circumstances: &Circumstances) -> String {
     let (Some(interval), Some(p)) = (effect.interval, circumstances.p) else {
         return "there is no test".to_owned();
     };
-    let margin = effect.margin.map_or(String::new(), |m| format!(" and is not within ±{}", percent(m)));
-    if interval.low <= 1.0 && interval.high >= 1.0 {
-        format!("the interval holds 1{margin}, so the data fit no change as well as a change")
-    } else {
+    let none = neutral(effect);
+    let margin =
+        effect.margin.map_or(String::new(), |m| format!(" and is not within ±{}", margin(effect, m)));
+    if interval.low <= none && interval.high >= none {
+        format!("the interval holds {none}{margin}, so the data fit no change as well as a change")
+    } else if circumstances.family > 1 {
         format!(
-            "the interval leaves 1 out, but adjusted for {} comparisons p is {}",
+            "the interval leaves {none} out, but adjusted for {} comparisons p is {}",
             circumstances.family,
             p_text(p)
         )
+    } else {
+        format!("the interval leaves {none} out, but p is {}", p_text(p))
+    }
+}
+
+fn margin(effect: &Effect, margin: f64) -> String {
+    match scale(effect) {
+        Scale::Log => percent(margin),
+        Scale::Linear => format!("{} {}", ratio(margin), effect.unit).trim_end().to_owned(),
     }
 }
 
@@ -158,7 +184,7 @@ fn inconclusive(effect: &mut Effect, why: &str) -> String {
 }
 
 fn equivalent(effect: &Effect, detected: Option<bool>) -> String {
-    let margin = effect.margin.map_or(String::new(), percent);
+    let margin = effect.margin.map_or(String::new(), |m| margin(effect, m));
     let sign = match detected {
         Some(true) => " A rise is detected all the same, but it is smaller than the margin.",
         Some(false) => " A fall is detected all the same, but it is smaller than the margin.",
@@ -174,13 +200,18 @@ fn equivalent(effect: &Effect, detected: Option<bool>) -> String {
 }
 
 fn directed(effect: &Effect, circumstances: &Circumstances, higher: bool) -> String {
-    let change = effect.ratio.map_or(String::new(), |r| percent((r - 1.0).abs()));
+    let change = match (effect.ratio, effect.difference) {
+        (Some(r), _) => format!("{} ", percent((r - 1.0).abs())),
+        (_, Some(d)) => format!("{} ", format!("{} {}", ratio(d.abs()), effect.unit).trim_end()),
+        // Timeouts leave a bound, which the numbers show.
+        (None, None) => String::new(),
+    };
     let p = circumstances.p.map_or(String::new(), |p| match circumstances.family {
         0 | 1 => format!("; p {}", p_text(p)),
         m => format!("; p {} adjusted for {m} comparisons", p_text(p)),
     });
     format!(
-        "{} is {} than the control: {}{} is {change} {} ({}{p}).",
+        "{} is {} than the control: {}{} is {change}{} ({}{p}).",
         effect.arm,
         effect.verdict.word(),
         effect.response,
@@ -198,28 +229,52 @@ fn place(effect: &Effect) -> String {
     format!(" at {}", levels.join(","))
 }
 
-/// Ratio, interval, attained confidence, n and scale of an effect; None without a ratio.
+/// Estimate, interval, attained confidence, n and scale of an effect; None without an estimate.
 pub fn numbers(effect: &Effect) -> Option<String> {
-    let ratio_shown = ratio(effect.ratio?);
-    let interval = effect.interval.map_or("no interval".to_owned(), |i| {
-        let of = if effect.n < FEWEST_PAIRS as u64 { "range" } else { "interval" };
-        format!("{of} {} to {} at {} confidence", ratio(i.low), ratio(i.high), confidence(i.confidence))
-    });
-    let n = match (effect.n, effect.points) {
-        (1, 1) => "1 block pair".to_owned(),
-        (n, 1) => format!("{n} block pairs"),
-        (1, points) => format!("1 block over {points} grid points"),
-        (n, points) => format!("{n} blocks over {points} grid points"),
+    let estimate = match (effect.ratio, effect.difference, effect.bounds) {
+        (Some(value), ..) => format!("ratio {}", ratio(value)),
+        (_, Some(value), _) => format!("difference {}", ratio(value)),
+        (_, _, Some(bounds)) => {
+            let name = if scale(effect) == Scale::Log { "ratio" } else { "difference" };
+            format!("{name} {}", between(bounds.low, bounds.high))
+        }
+        (None, None, None) => return None,
     };
-    Some(format!("ratio {ratio_shown}, {interval}, n = {n}, log scale"))
+    let interval = effect.interval.map_or("no interval".to_owned(), |i| {
+        let of = if i.confidence < 1.0 - ALPHA - 1e-9 { "range" } else { "interval" };
+        format!("{of} {} at {} confidence", between(i.low, i.high), confidence(i.confidence))
+    });
+    let n = match (is_paired(effect), effect.n, effect.points) {
+        (false, n, _) => format!("{n} and {} runs", effect.control_n),
+        (true, 1, 1) => "1 block pair".to_owned(),
+        (true, n, 1) => format!("{n} block pairs"),
+        (true, 1, points) => format!("1 block over {points} grid points"),
+        (true, n, points) => format!("{n} blocks over {points} grid points"),
+    };
+    let timed_out = match effect.timed_out + effect.control_timed_out {
+        0 => String::new(),
+        t => format!(" of which {t} timed out"),
+    };
+    Some(format!("{estimate}, {interval}, n = {n}{timed_out}, {} scale", effect.scale))
 }
 
-/// A ratio for reading: four decimals near 1, else four digits.
+/// Two ends in words; an open one is left out.
+pub fn between(low: f64, high: f64) -> String {
+    match (low.is_finite(), high.is_finite()) {
+        (true, true) => format!("{} to {}", ratio(low), ratio(high)),
+        (true, false) => format!("above {}", ratio(low)),
+        (false, true) => format!("below {}", ratio(high)),
+        (false, false) => "unbounded".to_owned(),
+    }
+}
+
+/// A ratio or difference for reading: four decimals near 1, else four digits.
 pub fn ratio(value: f64) -> String {
-    match value {
-        v if (0.1..10.0).contains(&v) => format!("{v:.4}"),
-        v if (10.0..100_000.0).contains(&v) => format!("{v:.1}"),
-        v => format!("{v:.3e}"),
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        v if (0.1..10.0).contains(&v) => format!("{value:.4}"),
+        v if (10.0..100_000.0).contains(&v) => format!("{value:.1}"),
+        _ => format!("{value:.3e}"),
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 
+use super::steer::Steer;
 use crate::model::arm::Arm;
 use crate::model::level::Level;
 use crate::model::response::Response;
@@ -27,6 +28,7 @@ pub struct Campaign {
     pub arms: Vec<Arm>,
     /// Setting or host fact to the template of its text, on every host that a cell uses.
     pub hold: IndexMap<String, String>,
+    pub steer: Option<Steer>,
     pub workload: Workload,
     /// The untouched control must lose nothing on a link, both ways, before anything on it counts.
     pub baseline: bool,

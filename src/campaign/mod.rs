@@ -14,6 +14,7 @@ mod responses;
 mod sense;
 mod shape;
 mod starter;
+mod steer;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -36,3 +37,4 @@ pub use declared::{Accept, Blocks, Campaign, Exclusion, Expected, Order, Places}
 pub use parse::{Parsed, parse};
 pub use shape::schema;
 pub use starter::starter;
+pub use steer::Steer;

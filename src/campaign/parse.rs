@@ -5,13 +5,13 @@ use indexmap::IndexMap;
 use super::declared::{Accept, Blocks, Campaign, Exclusion, Expected, Order, Places};
 use super::draft::{Draft, Excluded, Preset};
 use super::work::Field;
-use super::{arms, exclusions, fields, naming, responses, sense, workload};
+use super::{arms, exclusions, fields, naming, responses, sense, steer, workload};
 use crate::model::facts::KNOWN;
 use crate::model::level::Level;
 use crate::model::setting;
 use crate::yaml::{self, Complaint, Entry, Fields, Source, Span, has_errors, unknown};
 
-pub(super) const KEYS: [&str; 21] = [
+pub(super) const KEYS: [&str; 22] = [
     "campaign",
     "question",
     "hypothesis",
@@ -22,6 +22,7 @@ pub(super) const KEYS: [&str; 21] = [
     "combine",
     "anchors",
     "hold",
+    "steer",
     "workload",
     "baseline",
     "verify",
@@ -113,6 +114,7 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
         workload::read(entry, file.get("verify"), draft)
     });
     draft.blanks_whole = workload.is_some();
+    let steer = file.get("steer").map(|entry| steer::read(entry, draft));
     let accept = file.get("accept").map_or(Some(Vec::new()), |entry| accept(entry, draft));
     let baseline = file.get("baseline").map_or(Some(false), |entry| baseline(entry, draft));
     exclusions::read(file.get("exclude"), draft);
@@ -141,6 +143,7 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
         variables: std::mem::take(&mut draft.variables),
         arms: std::mem::take(&mut draft.arms),
         hold: hold?,
+        steer: steer.map_or(Some(None), |steer| steer.map(Some))?,
         workload: workload?,
         baseline: baseline?,
         accept: accept?,

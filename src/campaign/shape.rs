@@ -45,6 +45,9 @@ pub(super) struct CampaignFile {
     /// setting is brought to this value, proven by reading back, and put back at the end; another fact
     /// is only compared. `${name}` stands for the level of a variable or setting.
     hold: Option<BTreeMap<String, Level>>,
+    /// Puts each stream of `packets` on a receive queue of its own, by rules in the receiving card. They
+    /// are proven before anything is timed, and removed at the end.
+    steer: Option<Steer>,
     /// The work of every cell. `${name}` stands for the level of a variable or setting.
     workload: Workload,
     /// What a link must do before anything on it counts.
@@ -103,6 +106,26 @@ pub(super) struct Anchor {
     set: BTreeMap<String, Level>,
     /// Why it is kept.
     because: Option<Text>,
+}
+
+/// Which receive queue each stream is put on.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Steer {
+    /// By what the card tells streams apart.
+    by: SteerBy,
+    /// Streams, or a template; it must be as many as the workload has. Default: as many.
+    streams: Option<Count>,
+    /// The receive queues of stream 0, 1, 2 …, at least as many as there are streams.
+    queues: Vec<Count>,
+}
+
+/// What tells streams apart.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+pub(super) enum SteerBy {
+    /// Each stream has an ethertype of its own, from 0x88b5 on.
+    Ethertype,
 }
 
 /// The work of every cell: one of the two.

@@ -39,6 +39,8 @@ pub enum Command {
     Rerun(RerunArgs),
     /// Build the report and tables of a record again, from its journal
     Report(RecordArgs),
+    /// Judge a CSV table or hyperfine's JSON export as a record is judged
+    Analyse(AnalyseArgs),
     /// Write a commented campaign and hosts file to start from
     Init(InitArgs),
     /// Look at hosts: their facts, requirements and settings, or a new one behind an SSH alias
@@ -47,6 +49,7 @@ pub enum Command {
     /// Put back on a host what a killed session left changed; the next session does it by itself too
     Restore(RestoreArgs),
     /// Print the JSON Schema of campaign or hosts files
+    /// Print the JSON Schema of campaign or hosts files, or of findings
     Schema(SchemaArgs),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
@@ -131,6 +134,85 @@ pub struct RecordArgs {
     pub json: bool,
 }
 
+/// Judges data of any origin by the method that records are judged by.
+///
+/// Each row of the table is a run. A row without a value is counted with its reason and never
+/// dropped without a word. Words for no value are NA, nan or nothing; a run that was cut off at 10
+/// may be written as >10.
+#[derive(Debug, Args)]
+#[command(after_help = ANALYSE_EXAMPLES)]
+pub struct AnalyseArgs {
+    /// CSV file with a header, or hyperfine's JSON export; - reads standard input
+    pub file: PathBuf,
+    /// Columns with the measured values; the first decides, others are exploratory [for hyperfine: time]
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub response: Vec<String>,
+    /// Columns whose levels make the grid
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub factors: Vec<String>,
+    /// Column of the blocks: rows of one block are compared with each other
+    #[arg(long, value_name = "COLUMN")]
+    pub block: Option<String>,
+    /// Column of the arms and the name of the control in it; without it nothing is compared
+    /// [for hyperfine: the first command]
+    #[arg(long, value_name = "COLUMN=LEVEL", value_parser = column_and_level)]
+    pub control: Option<(String, String)>,
+    /// Column that says in what order runs were made; without it row order means nothing
+    #[arg(long, value_name = "COLUMN")]
+    pub order: Option<String>,
+    /// Deadline of runs: a number in the unit of the response, a time like 10s or 500ms where the
+    /// response is in seconds, or a column with the deadline of each row
+    #[arg(long, value_name = "LIMIT")]
+    pub censored_at: Option<String>,
+    /// Column of outcomes: measured (or ok), timed_out (or timeout), rejected, failed, interrupted
+    #[arg(long, value_name = "COLUMN")]
+    pub status: Option<String>,
+    /// Rows of one cell and block are samples of one run: reduce them to this first
+    #[arg(long, value_name = "HOW")]
+    pub samples: Option<SamplesAs>,
+    /// Effects are ratios (log) or differences (linear)
+    #[arg(long, value_name = "SCALE", default_value = "log")]
+    pub scale: ScaleOf,
+    /// Which way a value is good
+    #[arg(long, value_name = "WAY", default_value = "lower")]
+    pub better: BetterWay,
+    /// Difference that counts as none: in per cent (2%) on the log scale, in the unit of the response
+    /// on the linear one
+    #[arg(long, value_name = "MARGIN")]
+    pub margin: Option<String>,
+    /// Unit of the response, for reading
+    #[arg(long, value_name = "UNIT", default_value = "")]
+    pub unit: String,
+    /// Answer as JSON on standard output; `fieldtrial schema findings` describes it
+    #[arg(long)]
+    pub json: bool,
+}
+
+const ANALYSE_EXAMPLES: &str = "\
+Examples:
+  fieldtrial analyse runs.csv --response seconds --block block --control arm=old --margin 2%
+  fieldtrial analyse runs.csv --response mpps --better higher --factors frame,queues --control arm=old
+  fieldtrial analyse runs.csv --response seconds --control arm=old --censored-at 10s --status status
+  hyperfine --export-json - 'old' 'new' | fieldtrial analyse -";
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum ScaleOf {
+    Log,
+    Linear,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum BetterWay {
+    Lower,
+    Higher,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum SamplesAs {
+    Median,
+    Mean,
+}
+
 #[derive(Debug, Args)]
 pub struct InitArgs {
     /// Folder to write into; nothing that is there is overwritten
@@ -194,6 +276,14 @@ pub struct SchemaArgs {
 pub enum SchemaOf {
     Campaign,
     Hosts,
+    Findings,
+}
+
+fn column_and_level(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((column, level)) if !column.is_empty() => Ok((column.into(), level.into())),
+        _ => Err("expected COLUMN=LEVEL, for example arm=old".into()),
+    }
 }
 
 fn arch_and_path(text: &str) -> Result<(String, PathBuf), String> {

@@ -1,5 +1,6 @@
 //! The front door: arguments, terminal, exit codes; wiring only.
 
+mod analyse;
 mod args;
 mod check;
 mod derive;
@@ -57,6 +58,7 @@ fn dispatch(command: Command) -> Outcome {
     match command {
         Command::Check(args) => check::check(&args),
         Command::Plan(args) => plan::plan(&args),
+        Command::Analyse(args) => analyse::analyse(&args),
         Command::Init(args) => init::init(&args),
         Command::Run(args) => run::run(&args),
         Command::Resume(args) => run::resume(&args),

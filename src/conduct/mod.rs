@@ -16,6 +16,7 @@ mod prepare;
 mod requirement;
 mod run;
 mod search;
+mod steering;
 mod steps;
 mod trial;
 mod watch;

@@ -167,7 +167,8 @@ fn list(numbers: &[u32]) -> String {
     numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }
 
-fn tool(args: Vec<String>, stdin: Stdin, deadline_ms: u64) -> JobSpec {
+/// A built-in tool as a job.
+pub(super) fn tool(args: Vec<String>, stdin: Stdin, deadline_ms: u64) -> JobSpec {
     JobSpec {
         program: Program::Tool(args),
         env: BTreeMap::new(),

@@ -11,7 +11,7 @@ use crate::design::plan::Plan;
 use crate::evidence::event::{ChangeNote, Event, PutBackNote, SettingNote};
 use crate::model::change::Wanted;
 use crate::model::facts::Facts;
-use crate::model::setting::{Scope, known};
+use crate::model::setting::{STREAM_QUEUES, Scope, known};
 use crate::model::workload::Work;
 use crate::verify::Difference;
 
@@ -159,6 +159,12 @@ pub fn wanted(plan: &Plan, cell: u64, work: &Work) -> Result<IndexMap<String, Ve
                 Scope::Port => list.extend(ports.iter().map(|interface| one(Some(interface.clone())))),
             }
         }
+    }
+    if let Work::Packets(w) = work
+        && let Some(value) = plan.steer(cell, w.streams)?
+    {
+        let (setting, interface) = (STREAM_QUEUES.to_owned(), Some(w.rx_interface.clone()));
+        wanted.entry(w.rx.host.clone()).or_default().push(Wanted { setting, interface, value });
     }
     Ok(wanted)
 }

@@ -8,6 +8,7 @@ use super::decide::{Candidate, decide, note};
 use super::lab::Lab;
 use super::prepare::{Preparation, Unready};
 use super::run::{ProofFault, measure, prove};
+use super::steering;
 use super::watch::{Stop, Watch};
 use crate::design::plan::Plan;
 use crate::evidence::event::{BlockNote, Event, ProofNote, RunNote};
@@ -193,7 +194,11 @@ impl Trial<'_> {
                 }
             }
             let watch = &*self.watch;
-            let proven = prove(self.lab, &self.plan.campaign, work, &|| watch.stop());
+            let stop = || watch.stop();
+            let proven = match steering::astray(self.lab, self.plan, *cell, work, &stop) {
+                Some(astray) => astray,
+                None => prove(self.lab, &self.plan.campaign, work, &stop),
+            };
             let verdict = match proven.fault {
                 Some(ProofFault::Lost(why)) => return Ok(Some(Ended::Lost(why))),
                 Some(ProofFault::Interrupted) => return Ok(Some(Ended::Stopped)),

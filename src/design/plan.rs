@@ -134,6 +134,20 @@ impl Plan {
         held.map(|(name, template)| Ok((name.clone(), work::filled(template, &lookup)?))).collect()
     }
 
+    /// The queue of each stream of the cell, which has so many, as the setting `stream_queues` takes it;
+    /// None where the campaign steers nothing.
+    ///
+    /// # Errors
+    /// The text of what does not fit, for the user.
+    pub fn steer(&self, cell: u64, streams: u16) -> Result<Option<String>, String> {
+        let Some(steer) = &self.campaign.steer else { return Ok(None) };
+        let (point, arm) = (self.point_of(cell), self.arm_of(cell));
+        let lookup = |name: &str| {
+            self.grid.level(point, name).or_else(|| arm.settings.get(name)).map(|l| l.text.as_str())
+        };
+        steer.value(streams, &lookup).map(Some)
+    }
+
     pub fn interface(&self, port: &PortRef) -> Option<String> {
         self.hosts.hosts.get(&port.host)?.ports.get(&port.port).map(|p| p.interface.clone())
     }

@@ -6,6 +6,7 @@ pub mod change;
 pub mod cpus;
 pub mod digest;
 pub mod facts;
+pub mod flow_rule;
 pub mod frame_size;
 pub mod hosts;
 pub mod job;

@@ -1,6 +1,7 @@
 //! The settings of hosts and ports that a campaign may hold: their names, what each takes, and where it was tried.
 
 use super::cpus;
+use super::flow_rule::{self, FlowRule};
 
 /// One setting as a campaign may name it under `hold`.
 #[derive(Debug)]
@@ -37,6 +38,8 @@ pub enum Takes {
     Cpus,
     /// A list of processors, or `off`.
     CpusOrOff,
+    /// A receive queue for each stream, such as `1,2,3`, or `none`.
+    StreamQueues,
 }
 
 /// Where a setting was really exercised by the tests of fieldtrial.
@@ -70,9 +73,12 @@ const fn port(name: &'static str, takes: Takes, tried: Tried, what: &'static str
     Known { name, scope: Scope::Port, takes, tried, what }
 }
 
+/// The setting that `steer` of a campaign brings about.
+pub const STREAM_QUEUES: &str = "stream_queues";
+
 /// Every setting, in the order in which they are applied: what makes queues first, then what lives in
 /// them. They are put back in the reverse order.
-pub const KNOWN: [Known; 31] = [
+pub const KNOWN: [Known; 32] = [
     host("governor", Takes::Word, Tried::Model, "frequency governor of every processor"),
     host("energy_preference", Takes::Word, Tried::Model, "energy performance preference of every processor"),
     host("turbo", Takes::Switch, Tried::Model, "frequencies above the nominal one"),
@@ -109,6 +115,12 @@ pub const KNOWN: [Known; 31] = [
     port("lro", Takes::Switch, Tried::Hardware, "offload: merging of received packets by the card"),
     port("rx_hash", Takes::Switch, Tried::Hardware, "offload: hashes of received packets"),
     port("ntuple", Takes::Switch, Tried::Hardware, "offload: flow steering rules"),
+    port(
+        STREAM_QUEUES,
+        Takes::StreamQueues,
+        Tried::Model,
+        "receive queue of each stream, by a flow rule for its ethertype",
+    ),
     port("coalesce", Takes::WordOrCount("adaptive", MOST), Tried::Hardware, "interrupt delay in µs"),
     port("rx_filter", Takes::Word, Tried::Hardware, "which received frames get a hardware time stamp"),
     port("promiscuous", Takes::Switch, Tried::Veth, "frames to any address are received"),
@@ -156,8 +168,22 @@ impl Known {
             }
             Takes::CpusOrOff if value == "off" => Ok(()),
             Takes::Cpus | Takes::CpusOrOff => cpus::parse(value).map(drop),
+            Takes::StreamQueues => stream_queues(value).map(drop),
         }
     }
+}
+
+/// The rules of streams 0, 1, 2 … that put each on the queue named for it; `none` has no rules.
+///
+/// # Errors
+/// What was expected.
+pub fn stream_queues(value: &str) -> Result<Vec<FlowRule>, String> {
+    if value == "none" {
+        return Ok(vec![]);
+    }
+    let queues = value.split(',').map(|text| flow_rule::queue(text.trim()).map_err(|e| e.to_string()));
+    let queues: Vec<u32> = queues.collect::<Result<_, _>>()?;
+    FlowRule::of_streams(u16::try_from(queues.len()).unwrap_or(u16::MAX), &queues)
 }
 
 fn is_word(text: &str) -> bool {
@@ -186,6 +212,8 @@ mod tests {
             ("irq_affinity", "2"),
             ("fec", "rs"),
             ("rx_filter", "all"),
+            ("stream_queues", "1,2,3"),
+            ("stream_queues", "none"),
         ];
         for (name, value) in good {
             assert_eq!(known(name).unwrap().check(value), Ok(()), "{name}: {value}");
@@ -204,6 +232,9 @@ mod tests {
             ("irq_affinity", "off"),
             ("xps", "3-1"),
             ("fec", "on"),
+            ("stream_queues", ""),
+            ("stream_queues", "1,drop"),
+            ("stream_queues", "1;2"),
         ];
         for (name, value) in bad {
             assert!(known(name).unwrap().check(value).is_err(), "{name}: {value}");

@@ -3,11 +3,7 @@
 use crate::model::frame_size::{FCS_BYTES, Sizes};
 use crate::nic::clock::realtime_ns;
 
-/// IEEE's first "local experimental" ethertype, for stream 0; stream n has n more, because flow
-/// steering tells raw streams apart by nothing else.
-pub const ETHERTYPE_BASE: u16 = 0x88b5;
-/// Ends before 0x88cc (LLDP), which switches and drivers treat by themselves.
-pub const MOST_STREAMS: u16 = 16;
+pub use crate::model::flow_rule::{ETHERTYPE_BASE, MOST_STREAMS};
 /// Locally administered; the receiver listens promiscuously, so no port needs this address.
 pub const RECEIVER_MAC: [u8; 6] = [0x02, 0x66, 0x74, 0x00, 0x00, 0x0b];
 pub const SENDER_MAC: [u8; 6] = [0x02, 0x66, 0x74, 0x00, 0x00, 0x0a];

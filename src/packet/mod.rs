@@ -17,6 +17,7 @@ pub mod intake;
 pub mod lane;
 pub mod ledger;
 pub mod pace;
+pub mod queue_watch;
 pub mod receiver;
 pub mod ring;
 pub mod schedule;

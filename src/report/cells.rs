@@ -85,11 +85,9 @@ fn summary(cell: &CellSummary, r: &ResponseSummary, scale: &Scale, strip: Option
     let runs: u64 = cell.outcomes.values().sum();
     SummaryView {
         n: if r.n == runs { r.n.to_string() } else { format!("{} of {runs}", r.n) },
-        median: r.median.map_or("none".to_owned(), |m| scale.text(m)),
+        median: median(r, scale, "none"),
         median_exact: r.median.map_or(String::new(), exact),
-        interval: r
-            .interval
-            .map_or("–".to_owned(), |i| format!("{} to {}", scale.text(i.low), scale.text(i.high))),
+        interval: r.interval.map_or("–".to_owned(), |i| scale.between(i.low, i.high)),
         confidence: r.interval.map_or("–".to_owned(), |i| confidence(i.confidence)),
         range: match (r.min, r.max) {
             (Some(min), Some(max)) => format!("{} to {}", scale.text(min), scale.text(max)),
@@ -97,6 +95,12 @@ fn summary(cell: &CellSummary, r: &ResponseSummary, scale: &Scale, strip: Option
         },
         strip,
     }
+}
+
+/// A median, or what timeouts leave of it.
+pub fn median(r: &ResponseSummary, scale: &Scale, none: &str) -> String {
+    let bounds = || r.median_bounds.map(|b| scale.between(b.low, b.high));
+    r.median.map(|m| scale.text(m)).or_else(bounds).unwrap_or_else(|| none.to_owned())
 }
 
 fn cell_strip(

@@ -57,6 +57,16 @@ impl Scale {
         }
     }
 
+    /// Two ends of the column; an open one is left out.
+    pub fn between(&self, low: f64, high: f64) -> String {
+        match (low.is_finite(), high.is_finite()) {
+            (true, true) => format!("{} to {}", self.text(low), self.text(high)),
+            (true, false) => format!("above {}", self.text(low)),
+            (false, true) => format!("below {}", self.text(high)),
+            (false, false) => "unbounded".to_owned(),
+        }
+    }
+
     /// One value outside of the column, with its unit.
     pub fn with_unit(&self, value: f64) -> String {
         format!("{} {}", self.text(value), self.heading).trim_end().to_owned()

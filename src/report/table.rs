@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use super::cells::{scale, unmeasured};
+use super::cells::{median, scale, unmeasured};
 use super::number::Scale;
 use super::view::added;
 use crate::analysis::findings::{CellSummary, Effect, Findings, Interval};
-use crate::analysis::verdict::{confidence, ratio};
+use crate::analysis::trial::Scale::Linear;
+use crate::analysis::verdict::{between, confidence, ratio};
 use crate::model::arm::ArmKind;
 use crate::model::cell::CellId;
 use crate::model::outcome::Fate;
@@ -33,11 +34,12 @@ pub fn table(findings: &Findings, width: u16) -> String {
     for caution in &findings.run_cautions {
         text.push_str(&wrapped(&printable(caution), width.into()));
     }
-    for words in &findings.sums.words {
+    let sums = findings.sums.as_ref();
+    for words in sums.iter().flat_map(|s| &s.words).chain(findings.table.iter().map(|t| &t.words)) {
         text.push_str(&wrapped(words, width.into()));
     }
-    if findings.sums.added_attempts > 0 {
-        text.push_str(&wrapped(&added(findings.sums.added_attempts), width.into()));
+    if let Some(added_attempts) = sums.map(|s| s.added_attempts).filter(|n| *n > 0) {
+        text.push_str(&wrapped(&added(added_attempts), width.into()));
     }
     text
 }
@@ -57,13 +59,13 @@ fn of_response(findings: &Findings, response: &str, width: u16) -> String {
     let common = common_confidence(&effects);
     let mut rows: Vec<[String; 5]> =
         findings.cells.iter().map(|cell| row(cell, response, &effects, &scale, common.is_none())).collect();
+    let linear = effects.values().any(|e| e.scale == Linear.word());
+    let against = if linear { "difference from control" } else { "ratio to control" };
     let heading = [
         "cell".to_owned(),
         "n".to_owned(),
         format!("{response}\n{}", scale.heading).trim_end().to_owned(),
-        common.map_or("ratio to control\n[interval, confidence]".to_owned(), |c| {
-            format!("ratio to control\n[interval, {c}]")
-        }),
+        format!("{against}\n[interval, {}]", common.as_deref().unwrap_or("confidence")),
         "verdict".to_owned(),
     ];
     break_ids(&mut rows, &heading, width.into());
@@ -105,10 +107,12 @@ fn row(
     };
     let runs: u64 = cell.outcomes.values().sum();
     let n = if summary.n == runs { runs.to_string() } else { format!("{} of {runs}", summary.n) };
-    let median = summary.median.map_or("–".to_owned(), |m| scale.text(m));
+    let median = median(summary, scale, "–");
     let effect = effects.get(&cell.cell);
     let shown = effect.map_or("–".to_owned(), |e| against_control(e, each_confidence));
     let mut verdict = match cell.kind {
+        // Where nothing was named as the control, nothing is one.
+        ArmKind::Control if cell.arm.is_empty() => "–".to_owned(),
         ArmKind::Control => "control".to_owned(),
         _ => effect.map_or(String::new(), |e| e.verdict.word().to_owned()),
     };
@@ -119,13 +123,21 @@ fn row(
 }
 
 fn against_control(effect: &Effect, with_confidence: bool) -> String {
-    let Some(value) = effect.ratio else { return "–".to_owned() };
+    let bounds = || effect.bounds.map(|b| between(b.low, b.high));
+    let value = effect.ratio.or(effect.difference).map(ratio).or_else(bounds);
+    let Some(value) = value else { return "–".to_owned() };
     let words = |i: Interval| {
         let attained =
             if with_confidence { format!(", {}", confidence(i.confidence)) } else { String::new() };
-        format!("{}–{}{attained}", ratio(i.low), ratio(i.high))
+        let closed = i.low.is_finite() && i.high.is_finite();
+        let ends = match closed {
+            // A dash beside a minus sign would not be read as one.
+            true if i.low >= 0.0 => format!("{}–{}", ratio(i.low), ratio(i.high)),
+            _ => between(i.low, i.high),
+        };
+        format!("{ends}{attained}")
     };
-    format!("{} [{}]", ratio(value), effect.interval.map_or("no interval".to_owned(), words))
+    format!("{value} [{}]", effect.interval.map_or("no interval".to_owned(), words))
 }
 
 /// Breaks ids that are too long for what the other columns leave, after a slash or comma.

@@ -11,7 +11,7 @@ use super::ledger::{self, RunView, TurnedDown};
 use super::number::Scale;
 use super::origin::{self, CommandView, HostView, SessionView};
 use crate::analysis::findings::{Effect, Findings};
-use crate::analysis::verdict::{confidence, p_text, percent, ratio};
+use crate::analysis::verdict::{between, confidence, p_text, percent, ratio};
 use crate::evidence::fold::Evidence;
 use crate::model::cell::CellId;
 
@@ -115,9 +115,13 @@ pub struct EffectView {
 /// Lays a record out.
 pub fn view(evidence: &Evidence, findings: &Findings) -> View {
     let opening = evidence.opening.as_ref();
-    let sums = &findings.sums;
-    let holds = [sums.cells_hold, sums.runs_hold];
-    let sum = |(words, holds): (&String, bool)| SumView { holds, words: words.clone() };
+    let sums = findings.sums.as_ref();
+    let sum = |sums: &crate::analysis::findings::SumsFinding| {
+        let holds = [sums.cells_hold, sums.runs_hold];
+        let view = |(words, holds): (&String, bool)| SumView { holds, words: words.clone() };
+        sums.words.iter().zip(holds).map(view).collect()
+    };
+    let named_by = |name: &Option<String>| name.clone().unwrap_or_default();
     let method = &findings.method;
     let named = [
         ("Scale", &method.scale),
@@ -136,16 +140,16 @@ pub fn view(evidence: &Evidence, findings: &Findings) -> View {
     let took = ledger::elapsed(evidence);
     let runs = ledger::runs(evidence, &scales, &took);
     View {
-        title: format!("{} · {}", findings.campaign, findings.record),
-        campaign: findings.campaign.clone(),
-        record: findings.record.clone(),
+        title: format!("{} · {}", named_by(&findings.campaign), named_by(&findings.record)),
+        campaign: named_by(&findings.campaign),
+        record: named_by(&findings.record),
         pilot: findings.pilot,
         complete: findings.complete,
         asked: asked::asked(evidence),
         answers: findings.answers.iter().filter(|a| !a.exploratory).map(|a| answer(findings, a)).collect(),
-        sums: sums.words.iter().zip(holds).map(sum).collect(),
-        added: added(sums.added_attempts),
         cautions: findings.cautions.iter().chain(&findings.run_cautions).cloned().collect(),
+        sums: sums.map_or(vec![], sum),
+        added: added(sums.map_or(0, |s| s.added_attempts)),
         responses: responses(evidence, findings, &scales),
         rejected: ledger::rejected(evidence, findings),
         misfires: ledger::misfires(evidence),
@@ -244,7 +248,8 @@ pub(super) fn effect(effect: &Effect) -> EffectView {
         (None, n) => format!("all {n} grid points"),
     };
     let p = effect.p_adjusted.or(effect.p);
-    let interval = effect.interval;
+    let (interval, bounds) = (effect.interval, effect.bounds);
+    let none = || missing("ratio");
     EffectView {
         arm: effect.arm.clone(),
         kind: word(effect.kind),
@@ -252,12 +257,10 @@ pub(super) fn effect(effect: &Effect) -> EffectView {
         place,
         anchor: effect.cell.as_ref().map(anchor),
         response: effect.response.clone(),
-        ratio: effect.ratio.map_or_else(|| missing("ratio"), ratio),
-        change: effect.ratio.map_or_else(|| missing("ratio"), change),
-        interval: interval
-            .map_or_else(|| missing("interval"), |i| format!("{} to {}", ratio(i.low), ratio(i.high))),
-        changes: interval
-            .map_or_else(|| missing("interval"), |i| format!("{} to {}", change(i.low), change(i.high))),
+        ratio: effect.ratio.map(ratio).or(bounds.map(|b| between(b.low, b.high))).unwrap_or_else(none),
+        change: effect.ratio.map(change).or(bounds.map(|b| changes(b.low, b.high))).unwrap_or_else(none),
+        interval: interval.map_or_else(|| missing("interval"), |i| between(i.low, i.high)),
+        changes: interval.map_or_else(|| missing("interval"), |i| changes(i.low, i.high)),
         confidence: interval.map_or_else(|| "–".to_owned(), |i| confidence(i.confidence)),
         p_raw: effect.p.filter(|raw| p != Some(*raw)).map(p_text),
         p: p.map_or_else(|| missing("p"), p_text),
@@ -265,8 +268,18 @@ pub(super) fn effect(effect: &Effect) -> EffectView {
         verdict: effect.verdict.word().to_owned(),
         class: effect.verdict.word().replace(' ', "-"),
         sentence: effect.sentence.clone(),
-        missing: effect.absent.get("ratio").cloned(),
+        missing: effect.absent.get("ratio").filter(|_| bounds.is_none()).cloned(),
         left_out: effect.left_out.iter().map(|l| format!("block {}: {}", l.block, l.reason)).collect(),
+    }
+}
+
+/// Two ends of a ratio as changes; an open one is left out.
+fn changes(low: f64, high: f64) -> String {
+    match (low.is_finite(), high.is_finite()) {
+        (true, true) => format!("{} to {}", change(low), change(high)),
+        (true, false) => format!("above {}", change(low)),
+        (false, true) => format!("below {}", change(high)),
+        (false, false) => between(low, high),
     }
 }
 

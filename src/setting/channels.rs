@@ -21,7 +21,7 @@ pub(super) fn setting(interface: &str) -> Numbers {
         value,
         shown,
         // Queues that go take their processors with them, and those that come have the driver's own.
-        disturbs: &["irq_affinity", "rps", "xps"],
+        disturbs: &["irq_affinity", "rps", "xps", "stream_queues"],
     }
 }
 

@@ -109,6 +109,11 @@ impl Setting for Features {
         card.ethtool(&mut words).map_err(|e| self.failed(&e))
     }
 
+    fn disturbs(&self) -> &'static [&'static str] {
+        // Switched off, a card forgets its rules.
+        if self.name == "ntuple" { &["stream_queues"] } else { &[] }
+    }
+
     fn shown(&self, state: &State) -> String {
         let free: State = state
             .iter()

@@ -23,6 +23,7 @@ mod promiscuous;
 mod rings;
 mod rps_xps;
 mod rx_filter;
+mod stream_queues;
 mod table;
 mod texts;
 mod turbo;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::features::{Features, GROUPS};
 use super::{
     Setting, autoneg, channels, coalesce, cstates, energy_preference, fec, governor, ipv6, irq_affinity,
-    lldp, mtu, napi, pause, power_mode, promiscuous, rings, rps_xps, rx_filter, turbo,
+    lldp, mtu, napi, pause, power_mode, promiscuous, rings, rps_xps, rx_filter, stream_queues, turbo,
 };
 use crate::model::setting::{KNOWN, Scope, known};
 use crate::nic::card::Card;
@@ -84,6 +84,7 @@ fn port(name: &str, interface: &str, roots: &Roots) -> Option<Box<dyn Setting>> 
         "rings" => Box::new(rings::setting(interface)),
         "rps" => Box::new(rps_xps::rps(roots, interface)),
         "rx_filter" => Box::new(rx_filter::RxFilter(interface.to_owned())),
+        "stream_queues" => Box::new(stream_queues::StreamQueues(interface.to_owned())),
         "threaded_napi" => Box::new(napi::threaded(roots, interface)),
         "xps" => Box::new(rps_xps::xps(roots, interface)),
         _ => return None,

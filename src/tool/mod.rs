@@ -1,6 +1,9 @@
 //! Built-in tools as programs: what runs on hosts, also by hand.
 
 pub mod duration;
+pub mod flow_prove;
+pub mod flow_rules;
+pub mod flow_table;
 pub mod input;
 pub mod latency;
 pub mod nic_counters;
@@ -22,6 +25,7 @@ mod tests_receive;
 
 use clap::Subcommand;
 
+use flow_rules::FlowRulesArgs;
 use nic_counters::NicCountersArgs;
 use packet_receive::PacketReceiveArgs;
 use packet_send::PacketSendArgs;
@@ -32,17 +36,19 @@ pub enum Tool {
     PacketSend(PacketSendArgs),
     PacketReceive(PacketReceiveArgs),
     NicCounters(NicCountersArgs),
+    FlowRules(FlowRulesArgs),
 }
 
 impl Tool {
-    /// Runs the tool to its end and returns the exit code: 0 done, 1 a fault, 2 bad
-    /// arguments, 3 refused by the host.
+    /// Runs the tool to its end and returns the exit code: 0 done, 1 a fault, 2 bad arguments,
+    /// 3 refused by this host, 6 a change that could not be taken back.
     #[must_use]
     pub fn run(&self) -> i32 {
         match self {
             Self::PacketSend(args) => packet_send::run(args),
             Self::PacketReceive(args) => packet_receive::run(args),
             Self::NicCounters(args) => nic_counters::run(args),
+            Self::FlowRules(args) => flow_rules::run(args),
         }
     }
 }

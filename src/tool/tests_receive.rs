@@ -13,15 +13,13 @@ use crate::nic::clock_identity::ClockIdentity;
 use crate::nic::interface::Interface;
 use crate::nic::link::{bring_up, make_veth_with_queues, wait_until_running};
 use crate::nic::namespace::inside_as_root;
+use crate::nic::skip;
 use crate::packet::egress::Egress;
 use crate::packet::frame::Frames;
 use crate::packet::socket::open_sender;
 use crate::xdp::options::XdpOptions;
 use crate::xdp::rights::{Capability, Rights};
 use crate::xdp::sender::XdpSender;
-
-#[path = "../../tests/it/skip.rs"]
-mod skip;
 
 /// The seed of packet-receive where none is given.
 const SEED: u64 = 1;

@@ -14,6 +14,8 @@ pub enum Fault {
     Refused(String),
     /// Anything else: exit code 1.
     Failed(String),
+    /// A change stays half done, since it could not be taken back: exit code 6.
+    NotPutBack(String),
 }
 
 impl Fault {
@@ -68,6 +70,7 @@ impl Voice {
             Err(Fault::BadInput(why)) => (why, 2, false),
             Err(Fault::Refused(why)) => (why, 3, true),
             Err(Fault::Failed(why)) => (why, 1, false),
+            Err(Fault::NotPutBack(why)) => (why, 6, false),
         };
         if self.json {
             self.say(&json!({"event": "fault", "why": why, "refused": refused}), String::new);

@@ -11,6 +11,7 @@ use super::assembly::Operand::{Number, Register};
 use super::assembly::{Assembly, Instruction, R0, R1, R2, R3, R4, R6, R7, R8, R9, R10, Sum, When, Width};
 use super::bpf::{LoadError, MapKind, map_create, map_get, map_set, program_load, run_live};
 use super::error::XdpError;
+use super::kept::Kept;
 use super::rights::no_program;
 use crate::model::frame_size::FCS_BYTES;
 use crate::nic::driver::driver_name;
@@ -48,6 +49,7 @@ const DATA_END: i16 = 4;
 pub struct XdpLive {
     program: OwnedFd,
     map: OwnedFd,
+    _kept: Kept,
     /// A frame of the largest size, of which the kernel makes its copies.
     frame: Vec<u8>,
     /// The map's value, to set the counter.
@@ -59,8 +61,8 @@ pub struct XdpLive {
 }
 
 impl XdpLive {
-    /// Loads the source of a stream; needs CAP_BPF and CAP_NET_ADMIN in the first user namespace, and a
-    /// program or GRO at the other end of a veth pair, which else takes no such frames.
+    /// Loads the source of a stream; needs CAP_BPF, CAP_NET_ADMIN and CAP_SYS_ADMIN in the first user
+    /// namespace. The other end of a veth pair needs a program or GRO, or it takes no such frames.
     ///
     /// # Errors
     /// The link is down, the MTU is smaller than the frames, the driver takes no frames from programs,
@@ -112,7 +114,13 @@ impl XdpLive {
             let driver = driver_name(&interface.name);
             return Err(XdpError::NoFramesOfPrograms { interface: name(), driver });
         }
-        Ok(Self { program, map, frame, value, stream, next: 0, waiting: 0 })
+        let kept = Kept::new(program.as_fd()).map_err(|source| XdpError::Kernel {
+            what: "keep a frame source at hand",
+            interface: name(),
+            source,
+            next: "It needs a network namespace of its own, and so CAP_SYS_ADMIN: run as root",
+        })?;
+        Ok(Self { program, map, _kept: kept, frame, value, stream, next: 0, waiting: 0 })
     }
 
     /// The program's counter.
@@ -157,6 +165,11 @@ impl Egress for XdpLive {
         self.next = next;
         self.waiting -= taken.min(self.waiting);
         match ran {
+            // The kernel frees the identifiers of earlier runs a moment later, and 65,535 are all it has:
+            // seen at 100,000 calls/s.
+            Err(e) if taken == 0 && e.raw_os_error() == Some(libc::ENOSPC) => {
+                Err(io::Error::from_raw_os_error(libc::EAGAIN))
+            }
             // A signal may come after some frames.
             Err(e) if taken == 0 => Err(e),
             _ => Ok(taken),

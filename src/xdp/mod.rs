@@ -4,6 +4,7 @@ pub mod assembly;
 pub mod bpf;
 pub mod btf;
 pub mod error;
+pub mod kept;
 pub mod live;
 pub mod memory;
 pub mod options;

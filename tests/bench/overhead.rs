@@ -1,6 +1,7 @@
 //! What fieldtrial adds to each run of `/bin/true`, beside `hyperfine -N` here and `ssh` with a shared connection there.
 
 mod bench;
+mod campaigns;
 #[path = "../it/lab/mod.rs"]
 #[expect(dead_code, reason = "a benchmark needs less of the lab than the tests do")]
 mod lab;
@@ -14,7 +15,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use bench::{PROGRAM, Summary, sum_up, verdict, write_campaign, write_local_hosts};
+use bench::{PROGRAM, Summary, sum_up, verdict};
+use campaigns::{write_campaign, write_local_hosts};
 use lab::Lab;
 
 /// Short campaign and rival take turns this often.

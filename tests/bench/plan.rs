@@ -1,12 +1,15 @@
 //! How long `fieldtrial plan` takes, and how much memory, for 10,000 and 1,000,000 cells.
 
 mod bench;
+mod campaigns;
+mod cost;
 
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::process::Command;
 
-use bench::{PROGRAM, sum_up, verdict, write_campaign, write_local_hosts};
+use bench::{PROGRAM, sum_up, verdict};
+use campaigns::{write_campaign, write_local_hosts};
+use cost::cost;
 
 const ROUNDS: usize = 5;
 /// Levels of each variable, and the goal in milliseconds.
@@ -43,22 +46,7 @@ fn main() {
 }
 
 /// Plans once with the output thrown away; milliseconds and peak memory in KiB.
-#[expect(clippy::zombie_processes, reason = "wait4 reaps it, and tells its peak memory besides")]
 fn plan(campaign: &Path, form: Option<&str>) -> (f64, i64) {
     let mut command = Command::new(PROGRAM);
-    command.arg("plan").arg(campaign).args(form).stdin(Stdio::null()).stdout(Stdio::null());
-    let began = Instant::now();
-    let child = command.spawn().unwrap_or_else(|error| panic!("cannot start {PROGRAM}: {error}"));
-    let mut status = 0;
-    // SAFETY: rusage is plain numbers, for which zeros are valid.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the child is ours and not waited for elsewhere; both pointers are to live locals.
-    let ended = unsafe { libc::wait4(child.id() as libc::pid_t, &mut status, 0, &mut usage) };
-    let elapsed_ms = began.elapsed().as_secs_f64() * 1e3;
-    assert_eq!(ended, child.id() as libc::pid_t, "waiting failed: {}", std::io::Error::last_os_error());
-    assert!(
-        libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0,
-        "expected exit 0 of {command:?}, found wait status {status}; its complaints are above"
-    );
-    (elapsed_ms, usage.ru_maxrss)
+    cost(command.arg("plan").arg(campaign).args(form))
 }

@@ -1,15 +1,18 @@
 //! The one integration test binary: what is tested from outside the rooms.
 
 mod agent;
+mod analyse;
 mod desk;
 mod elf;
 mod embedded;
 mod faults;
 mod house;
+mod ice;
 mod lab;
 mod lab_holds;
 mod listeners;
 mod load;
+mod method;
 mod mistakes;
 mod over_ssh;
 mod process;

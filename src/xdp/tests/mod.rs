@@ -4,9 +4,6 @@ mod exchange;
 mod holder;
 mod refusals;
 
-#[path = "../../../tests/it/skip.rs"]
-mod skip;
-
 use std::process;
 use std::time::Duration;
 
@@ -16,6 +13,7 @@ use super::rights::{Capability, Rights};
 use crate::nic::interface::Interface;
 use crate::nic::link::{bring_up, make_veth_with_queues, wait_until_running};
 use crate::nic::namespace::inside_as_root;
+use crate::nic::skip;
 
 /// Runs `body` as root in a network namespace, or says why this machine cannot.
 fn with_programs(test: &str, body: impl FnOnce()) {

@@ -1,0 +1,56 @@
+//! What an arm that finished less of its work can no longer be called.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use super::effect::ALPHA;
+use super::findings::Effect;
+use super::proportion::fisher;
+use crate::model::outcome::RunOutcome;
+
+/// Why an effect cannot be called better: the arm completed less of its work than the control, or
+/// the two lost runs at rates that an exact test tells apart. Runs do not go missing at random.
+/// Timeouts are in the estimate and count against the arm that has them only.
+pub fn bars_better(effect: &Effect) -> Option<String> {
+    let (arm, control) = (Tally::of(&effect.outcomes), Tally::of(&effect.control_outcomes));
+    if arm.by_missing(&control) == Ordering::Greater {
+        return Some(words(effect, &arm, &control));
+    }
+    let p = fisher([arm.lost, control.lost], [arm.all, control.all]);
+    (p <= ALPHA).then(|| words(effect, &arm, &control))
+}
+
+/// Why an effect cannot be called equivalent: either side completed less of its work.
+pub fn bars_equivalent(effect: &Effect) -> Option<String> {
+    let (arm, control) = (Tally::of(&effect.outcomes), Tally::of(&effect.control_outcomes));
+    (arm.by_missing(&control) != Ordering::Equal).then(|| words(effect, &arm, &control))
+}
+
+fn words(effect: &Effect, arm: &Tally, control: &Tally) -> String {
+    format!(
+        "{} completed {} of its {} runs and the control {} of {}",
+        effect.arm, arm.done, arm.all, control.done, control.all
+    )
+}
+
+/// Runs of one side.
+struct Tally {
+    done: u64,
+    /// Not measured and not timed out either, so not in the estimate.
+    lost: u64,
+    all: u64,
+}
+
+impl Tally {
+    fn of(outcomes: &BTreeMap<String, u64>) -> Tally {
+        let count = |o: RunOutcome| outcomes.get(o.name()).copied().unwrap_or(0);
+        let (done, all) = (count(RunOutcome::Measured), outcomes.values().sum());
+        Tally { done, lost: all - done - count(RunOutcome::TimedOut), all }
+    }
+
+    /// Which of two sides misses the larger share of its runs, without rounding.
+    fn by_missing(&self, other: &Tally) -> Ordering {
+        let product = |a: u64, b: u64| u128::from(a) * u128::from(b);
+        product(self.all - self.done, other.all).cmp(&product(other.all - other.done, self.all))
+    }
+}

@@ -1,0 +1,140 @@
+//! Variables and arms of a trial crossed with each other: analysis of variance on both scales.
+
+use std::collections::BTreeMap;
+
+use super::factor::Factor;
+use super::findings::{FactorialFinding, InteractionFinding};
+use super::trial::{Cell, Reading, Scale, Trial};
+use super::{anova, every_pair, two_level};
+
+/// Most combinations of levels that a model is fitted to.
+const MOST_COMBINATIONS: usize = 512;
+
+/// Analyses every response over all levels that vary, on the linear and on the logarithmic scale.
+/// Nothing where nothing varies.
+pub fn analyse(trial: &Trial, blocks: &[u32]) -> Vec<FactorialFinding> {
+    let names = varying(trial);
+    if names.is_empty() {
+        return vec![];
+    }
+    let per_response = |response: usize| {
+        [Scale::Linear, Scale::Log].map(|scale| one(trial, blocks, response, scale, &names))
+    };
+    (0..trial.responses.len()).flat_map(per_response).collect()
+}
+
+/// A variable, or the arm, with the number of its levels.
+struct Varying {
+    name: String,
+    is_arm: bool,
+    levels: usize,
+}
+
+fn varying(trial: &Trial) -> Vec<Varying> {
+    let variables = trial.cells.first().map(|c| c.levels.keys()).into_iter().flatten();
+    let columns = variables.map(|name| (name.clone(), false)).chain([("arm".to_owned(), true)]);
+    let counted = columns.map(|(name, is_arm)| {
+        let mut seen: Vec<&str> = trial.cells.iter().map(|c| level(c, &name, is_arm)).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        Varying { name, is_arm, levels: seen.len() }
+    });
+    counted.filter(|v| v.levels > 1).collect()
+}
+
+fn level<'a>(cell: &'a Cell, name: &str, is_arm: bool) -> &'a str {
+    if is_arm { &cell.arm } else { cell.levels.get(name).map_or("", |l| l) }
+}
+
+fn one(trial: &Trial, blocks: &[u32], response: usize, scale: Scale, names: &[Varying]) -> FactorialFinding {
+    let mut found = FactorialFinding {
+        response: trial.responses[response].name.clone(),
+        scale: scale.word().to_owned(),
+        factors: names.iter().map(|v| v.name.clone()).collect(),
+        not_used: 0,
+        anova: None,
+        two_level: None,
+        absent: BTreeMap::new(),
+    };
+    let gathered = gather(trial, blocks, response, scale, names, &mut found.not_used);
+    let fitted = gathered.and_then(|(y, factors, block)| {
+        let block = block.as_ref();
+        found.two_level = two_level::effects(&y, &factors, block)
+            .map_err(|why| {
+                found.absent.insert("two_level".to_owned(), why);
+            })
+            .ok();
+        anova::analyse(&y, &factors, block, factors.len())
+    });
+    match fitted {
+        Ok(anova) => found.anova = Some(anova),
+        Err(why) => {
+            found.absent.insert("anova".to_owned(), why.clone());
+            found.absent.insert("two_level".to_owned(), why);
+        }
+    }
+    found
+}
+
+/// All two-way interactions of every response. Nothing where fewer than two factors vary.
+pub fn interactions(trial: &Trial, blocks: &[u32]) -> Vec<InteractionFinding> {
+    let names = varying(trial);
+    if names.len() < 2 {
+        return vec![];
+    }
+    let one = |response: usize| {
+        let asked = &trial.responses[response];
+        let mut absent = BTreeMap::new();
+        let gathered = gather(trial, blocks, response, Scale::Linear, &names, &mut 0);
+        // The margin of a linear analysis is in the unit, and interactions take a relative one.
+        let margin = asked.margin.filter(|_| trial.scale == Scale::Log);
+        let pairs = gathered
+            .map(|(y, factors, block)| every_pair::interactions(&y, &factors, block.as_ref(), margin));
+        let pairs = pairs.unwrap_or_else(|why| {
+            absent.insert("pairs".to_owned(), why);
+            vec![]
+        });
+        InteractionFinding { response: asked.name.clone(), pairs, absent }
+    };
+    (0..trial.responses.len()).map(one).collect()
+}
+
+type Observations = (Vec<f64>, Vec<Factor>, Option<Factor>);
+
+/// Measured values with their levels; the others are counted.
+fn gather(
+    trial: &Trial,
+    blocks: &[u32],
+    response: usize,
+    scale: Scale,
+    names: &[Varying],
+    not_used: &mut u64,
+) -> Result<Observations, String> {
+    let combinations = names.iter().map(|v| v.levels).fold(1usize, usize::saturating_mul);
+    if combinations > MOST_COMBINATIONS {
+        return Err(format!(
+            "{combinations} combinations of levels are more than the {MOST_COMBINATIONS} that a model is fitted to"
+        ));
+    }
+    let mut y = vec![];
+    let mut labels: Vec<Vec<&str>> = names.iter().map(|_| vec![]).collect();
+    let mut of_block: Vec<&str> = vec![];
+    for cell in &trial.cells {
+        for run in blocks.iter().flat_map(|b| cell.in_block(*b)) {
+            let Reading::Value(value) = run.readings[response] else {
+                *not_used += 1;
+                continue;
+            };
+            let on = scale.of(value);
+            y.push(on.ok_or_else(|| format!("{value} of {} has no logarithm", cell.id))?);
+            of_block.push(&trial.blocks[run.block as usize].label);
+            for (varying, column) in names.iter().zip(&mut labels) {
+                column.push(level(cell, &varying.name, varying.is_arm));
+            }
+        }
+    }
+    let factors: Vec<Factor> =
+        names.iter().zip(&labels).map(|(varying, column)| Factor::of(&varying.name, column)).collect();
+    let block = Factor::of("block", &of_block);
+    Ok((y, factors, (block.levels.len() > 1).then_some(block)))
+}

@@ -1,0 +1,132 @@
+//! The evidence of a record as the trial that is judged.
+
+use std::collections::BTreeMap;
+
+use super::pairs::said;
+use super::setup;
+use super::trial::{Arm, Block, Cell, Reading, Run, Scale, Trial};
+use crate::evidence::event::{CellNote, RunNote};
+use crate::evidence::fold::{Evidence, RunRow};
+use crate::model::cell::CellId;
+use crate::model::outcome::RunOutcome;
+use crate::model::response::{Better, Response};
+
+/// The response that a deadline cuts off at the deadline itself.
+const TIME: &str = "wall_time";
+
+/// Takes the last attempt of every run, with its readings.
+pub fn trial(evidence: &Evidence) -> Trial {
+    let opening = evidence.opening.as_ref();
+    let responses = opening.map_or(vec![], |o| o.responses.clone());
+    let deadline = opening.map(|o| o.timeout_ms as f64 / 1e3).filter(|s| *s > 0.0);
+    let mut numbers: Vec<u32> =
+        evidence.blocks.keys().copied().chain(evidence.runs.iter().map(|r| r.note.run.block)).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let mut last: BTreeMap<(&CellId, u32), (usize, &RunRow)> = BTreeMap::new();
+    for (at, row) in evidence.runs.iter().enumerate() {
+        last.insert((&row.note.run.cell, row.note.run.block), (at, row));
+    }
+    let mut runs: BTreeMap<&CellId, Vec<Run>> = BTreeMap::new();
+    for ((cell, number), (at, row)) in last {
+        let block = numbers.partition_point(|n| *n < number) as u32;
+        let readings = responses.iter().map(|r| reading(&row.note, r, deadline)).collect();
+        runs.entry(cell).or_default().push(Run {
+            block,
+            session: row.session as u32,
+            outcome: row.note.outcome,
+            reason: row.note.reason.as_deref().map(Into::into),
+            order: Some(at as f64),
+            readings,
+        });
+    }
+    Trial {
+        deadlines: responses.iter().map(|r| deadline.filter(|_| r.name == TIME)).collect(),
+        responses,
+        scale: Scale::Log,
+        pilot: opening.is_some_and(|o| o.pilot),
+        arms: opening
+            .map_or(vec![], |o| o.arms.iter().map(|a| Arm { name: a.name.clone(), kind: a.kind }).collect()),
+        cells: in_grid_order(evidence)
+            .into_iter()
+            .map(|note| cell(note, deadline, runs.remove(&note.cell).unwrap_or_default()))
+            .collect(),
+        blocks: numbers.iter().map(|n| block(evidence, *n)).collect(),
+        differences: differences(evidence),
+    }
+}
+
+fn cell(note: &CellNote, deadline: Option<f64>, runs: Vec<Run>) -> Cell {
+    let mut cell = Cell {
+        id: note.cell.clone(),
+        arm: note.arm.clone(),
+        kind: note.kind,
+        levels: note.levels.clone(),
+        fate: note.fate,
+        reason: note.reason.clone(),
+        deadlines: deadline.into_iter().collect(),
+        runs,
+    };
+    cell.rank_worst();
+    cell
+}
+
+fn block(evidence: &Evidence, number: u32) -> Block {
+    let rerun_of = evidence.blocks.get(&number).and_then(|b| b.rerun_of.clone());
+    Block { label: number.to_string(), rerun_of }
+}
+
+/// The last number that a run gave, the bound that its timeout is, or why there is neither.
+fn reading(note: &RunNote, response: &Response, deadline: Option<f64>) -> Reading {
+    let observed = note.values.get(&response.name).copied();
+    match note.outcome {
+        RunOutcome::Measured => match observed {
+            Some(value) if value.is_finite() => Reading::Value(value),
+            Some(value) => Reading::Absent(format!("{value} is not finite").into()),
+            None => {
+                let why = note.absent.get(&response.name).map_or("the run did not yield it", |w| w);
+                Reading::Absent(why.into())
+            }
+        },
+        RunOutcome::TimedOut => match (response.better, deadline) {
+            (Better::Lower, Some(deadline)) if response.name == TIME => Reading::AtLeast(deadline),
+            // What had been used by then can only have grown.
+            (Better::Lower, _) => {
+                Reading::AtLeast(observed.filter(|v| v.is_finite()).unwrap_or(f64::NEG_INFINITY))
+            }
+            (Better::Higher, _) => Reading::AtMost(f64::INFINITY),
+        },
+        outcome => Reading::Absent(said(outcome).into()),
+    }
+}
+
+/// Cells as the campaign declares them. The journal has them in the order they were decided, which
+/// puts those turned down first.
+fn in_grid_order(evidence: &Evidence) -> Vec<&CellNote> {
+    let opening = evidence.opening.as_ref();
+    let place = |cell: &&CellNote| {
+        let levels = opening.into_iter().flat_map(|o| &o.variables).map(|(name, levels)| {
+            let level = cell.levels.get(name);
+            level.and_then(|level| levels.iter().position(|l| l == level)).unwrap_or(levels.len())
+        });
+        let arm = opening.and_then(|o| o.arms.iter().position(|a| a.kind == cell.kind && a.name == cell.arm));
+        (levels.collect::<Vec<_>>(), arm.unwrap_or(usize::MAX))
+    };
+    let mut cells: Vec<&CellNote> = evidence.cells.values().collect();
+    cells.sort_by_cached_key(place);
+    cells
+}
+
+/// All sessions' set-ups compared with each other, once.
+fn differences(evidence: &Evidence) -> BTreeMap<(u32, u32), Vec<String>> {
+    let mut differences = BTreeMap::new();
+    for after in 0..evidence.sessions.len() {
+        for before in 0..after {
+            let found = setup::differences(evidence, before, after);
+            if !found.is_empty() {
+                differences.insert((before as u32, after as u32), found);
+            }
+        }
+    }
+    differences
+}
