@@ -52,7 +52,8 @@ impl<R: FnMut() -> io::Result<Reading>> Sampler<R> {
     }
 
     /// Takes one reading, and returns what passed since the one before. Steps that were slept through
-    /// are left out, so that a late reading is not followed by a hasty one.
+    /// or come less than half a step after a late reading are left out: the moment between counters and
+    /// stamp weighs the more, the shorter a window is.
     ///
     /// # Errors
     /// The counters cannot be read.
@@ -61,7 +62,8 @@ impl<R: FnMut() -> io::Result<Reading>> Sampler<R> {
         let reading = (self.read)()?;
         self.totals.add(reading);
         let since = reading.at_ns().saturating_sub(self.start_ns);
-        self.taken = (self.taken + 1).max(since / self.every_ns.max(1));
+        let every = self.every_ns.max(1);
+        self.taken = (self.taken + 1).max((since + every / 2).div_ceil(every) - 1);
         Ok(Window { from, to: self.totals.total() })
     }
 
