@@ -1,5 +1,6 @@
 //! What the machine gives and takes: CPU time of processes, stolen time, priority.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 /// Above the tools' 1, so that counters are read when they are due.
@@ -27,16 +28,36 @@ fn group_of(process: u32) -> Option<u32> {
     stat.rsplit_once(") ")?.1.split(' ').nth(2)?.parse().ok()
 }
 
-/// Nanoseconds that all threads of some processes have run.
-pub fn cpu_ns(processes: &[u32]) -> u64 {
-    let of_process = |process: &u32| -> u64 {
-        let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return 0 };
-        let ran = |path: std::path::PathBuf| -> Option<u64> {
-            fs::read_to_string(path.join("schedstat")).ok()?.split(' ').next()?.parse().ok()
-        };
-        threads.flatten().filter_map(|thread| ran(thread.path())).sum()
+/// What each thread of some processes has had of its CPU, by thread.
+pub fn turns(processes: &[u32]) -> BTreeMap<u32, Turns> {
+    let folders = processes.iter().filter_map(|process| fs::read_dir(format!("/proc/{process}/task")).ok());
+    let turns = |thread: fs::DirEntry| -> Option<(u32, Turns)> {
+        let number = thread.file_name().to_str()?.parse().ok()?;
+        let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        let mut fields = text.split(' ').map_while(|field| field.parse().ok());
+        Some((number, Turns { ran_ns: fields.next()?, waited_ns: fields.next()? }))
     };
-    processes.iter().map(of_process).sum()
+    folders.flat_map(|folder| folder.flatten()).filter_map(turns).collect()
+}
+
+/// Since a thread began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Turns {
+    pub ran_ns: u64,
+    /// Ready to run, while its CPU was with others.
+    pub waited_ns: u64,
+}
+
+/// What happened to the threads of a tool between two looks: the time that all ran, and the time that the
+/// busiest of them waited.
+pub fn between(first: &BTreeMap<u32, Turns>, last: &BTreeMap<u32, Turns>) -> Turns {
+    let each = last.iter().filter_map(|(thread, last)| {
+        let first = first.get(thread)?;
+        Some(Turns { ran_ns: last.ran_ns - first.ran_ns, waited_ns: last.waited_ns - first.waited_ns })
+    });
+    let each: Vec<_> = each.collect();
+    let busiest = each.iter().max_by_key(|turns| turns.ran_ns).copied().unwrap_or_default();
+    Turns { ran_ns: each.iter().map(|turns| turns.ran_ns).sum(), ..busiest }
 }
 
 /// Nanoseconds that the hypervisor has given to others instead of one of our CPUs.

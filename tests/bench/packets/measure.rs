@@ -4,7 +4,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::machine::stolen_ns;
+use super::machine::{between, stolen_ns, turns};
 use super::pair::{End, Namespaces, Pair};
 use super::sides::{Far, Receiver, Side, Value};
 use super::tool::{Tool, result_of};
@@ -41,6 +41,8 @@ struct Window {
     sender_share: f64,
     /// CPU of the receiver, in CPUs.
     receiver_cpus: f64,
+    /// Part of the window in which the receiver was ready and its CPU was with others.
+    receiver_waited: f64,
     /// CPUs that the hypervisor gave to others.
     stolen: f64,
 }
@@ -113,25 +115,22 @@ fn watch(pair: &mut Pair, side: &Side, source: &mut Tool, receiver: Option<&Tool
         sleep(LOOK_EVERY);
     }
     sleep(WARM_UP);
-    let (sender, receiver) = (source.processes(), receiver.map(Tool::processes));
-    let receiver_ns = || receiver.as_ref().map_or(0, |receiver| receiver.cpu_ns());
-    let mut look = || {
-        let arrived = pair.arrived();
-        (arrived, Instant::now(), [sender.cpu_ns(), receiver_ns(), stolen_ns()])
-    };
-    let (first, first_at, first_cpu) = look();
+    let tools = [source.processes(), receiver.map(Tool::processes).unwrap_or_default()];
+    let mut look = || (pair.arrived(), Instant::now(), tools.each_ref().map(|tool| turns(tool)), stolen_ns());
+    let (first, first_at, first_turns, first_stolen) = look();
     sleep(WINDOW);
-    let (last, last_at, last_cpu) = look();
+    let (last, last_at, last_turns, last_stolen) = look();
     source.check_alive()?;
     let seconds = (last.at_ns() - first.at_ns()) as f64 / 1e9;
     let cpu_seconds = (last_at - first_at).as_secs_f64();
-    let [sender, receiver, stolen] =
-        [0, 1, 2].map(|n| (last_cpu[n] - first_cpu[n]) as f64 / 1e9 / cpu_seconds);
+    let share = |ns: u64| ns as f64 / 1e9 / cpu_seconds;
+    let [sender, receiver] = [0, 1].map(|tool| between(&first_turns[tool], &last_turns[tool]));
     Ok(Window {
         arrived_per_second: (last.counters().rx_packets - first.counters().rx_packets) as f64 / seconds,
-        sender_share: sender / f64::from(side.threads),
-        receiver_cpus: receiver,
-        stolen,
+        sender_share: share(sender.ran_ns) / f64::from(side.threads),
+        receiver_cpus: share(receiver.ran_ns),
+        receiver_waited: share(receiver.waited_ns),
+        stolen: share(last_stolen - first_stolen),
     })
 }
 
@@ -166,6 +165,12 @@ fn hear(mut tool: Tool, kind: Receiver, side: &Side, sent: &str) -> Result<Told,
 fn void(window: &Window, side: &Side) -> Option<String> {
     if window.stolen > MOST_STOLEN {
         return Some(format!("the machine stole time: {:.2} CPUs", window.stolen));
+    }
+    if window.receiver_waited > 1.0 - LEAST_SHARE {
+        let waited = window.receiver_waited;
+        return Some(format!(
+            "the machine stole time: the receiver waited {waited:.2} of the window for its CPU"
+        ));
     }
     match side.pace {
         Some(pace) if window.arrived_per_second < LEAST_PACE * pace => {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::machine::{cpu_ns, members};
+use super::machine::members;
 use super::pair::{End, Namespaces};
 use crate::process::wait;
 
@@ -28,7 +28,8 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// Starts `words` on `cpus`; what it says is kept in `folder`.
+    /// Starts `words` on `cpus`; what it says is kept in `folder`. The class is round-robin, so that one
+    /// thread of a tool that takes its whole CPU leaves a turn to those that listen.
     pub fn start(
         namespaces: &Namespaces,
         end: End,
@@ -39,7 +40,7 @@ impl Tool {
         let side = if end == End::Near { "near" } else { "far" };
         let (said, complained) = (folder.join(format!("{side}.out")), folder.join(format!("{side}.err")));
         let mut command = namespaces.command(end, "chrt");
-        command.args(["-f", "1", "taskset", "-c", cpus]).args(words);
+        command.args(["-r", "1", "taskset", "-c", cpus]).args(words);
         command.stdin(Stdio::piped()).stdout(File::create(&said)?).stderr(File::create(&complained)?);
         // A group of its own, since some tools fork.
         command.process_group(0);
@@ -76,8 +77,8 @@ impl Tool {
     }
 
     /// Processes of this tool as they are now.
-    pub fn processes(&self) -> Processes {
-        Processes(members(self.child.id()))
+    pub fn processes(&self) -> Vec<u32> {
+        members(self.child.id())
     }
 
     /// Writes one line to the tool's input.
@@ -120,16 +121,6 @@ impl Drop for Tool {
             self.signal(libc::SIGKILL);
             let _ = self.child.wait();
         }
-    }
-}
-
-/// The processes of a tool.
-pub struct Processes(Vec<u32>);
-
-impl Processes {
-    /// Nanoseconds that they have run.
-    pub fn cpu_ns(&self) -> u64 {
-        cpu_ns(&self.0)
     }
 }
 
