@@ -211,7 +211,8 @@ impl Card {
         let mut info = [request::GSSET_INFO, 0, 1 << set, 0, 0];
         self.ethtool(&mut info)?;
         // A driver without such a set takes its bit out of the mask.
-        match if info[2] == 0 { 0 } else { info[4] } {
+        let count = if info[2] == 0 { 0 } else { info[4] };
+        match count {
             0 => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
             count if count > MOST_NAMES => {
                 Err(io::Error::other(format!("the driver claims to have {count} names in set {set}")))
