@@ -13,6 +13,7 @@ pub mod request {
     pub const GPAUSEPARAM: u32 = 0x12;
     pub const SPAUSEPARAM: u32 = 0x13;
     pub const GSTRINGS: u32 = 0x1b;
+    pub const GSTATS: u32 = 0x1d;
     pub const GPFLAGS: u32 = 0x27;
     pub const SPFLAGS: u32 = 0x28;
     pub const GSSET_INFO: u32 = 0x37;
@@ -31,8 +32,11 @@ pub mod request {
 pub const LINK_HEADER: usize = 12;
 /// Bytes of one name in a string set (`ETH_GSTRING_LEN`).
 const NAME_BYTES: usize = 32;
-/// More names than any driver has in a set.
-const MOST_NAMES: u32 = 4096;
+/// More names than any driver has in a set: the largest cards name a few counters for each queue, and have
+/// a few hundred queues.
+const MOST_NAMES: u32 = 65_536;
+/// The set that names the driver's counters (`ETH_SS_STATS`).
+pub const COUNTER_NAMES: u32 = 1;
 
 /// An interface of the network namespace that it was opened in.
 #[derive(Debug)]
@@ -191,17 +195,55 @@ impl Card {
         Ok(words)
     }
 
+    /// The driver's name, e.g. `ice` or `veth`.
+    ///
+    /// # Errors
+    /// There is no such interface, or it has no driver that says its name.
+    pub fn driver(&self) -> io::Result<String> {
+        // struct ethtool_drvinfo: 196 bytes, of which the name is 32 after the command.
+        let info = self.get(request::GDRVINFO, 49)?;
+        let bytes: Vec<u8> = info[1..9].iter().flat_map(|word| word.to_ne_bytes()).collect();
+        Ok(text(&bytes))
+    }
+
+    /// How many names a string set has; never none.
+    fn count(&self, set: u32) -> io::Result<u32> {
+        let mut info = [request::GSSET_INFO, 0, 1 << set, 0, 0];
+        self.ethtool(&mut info)?;
+        // A driver without such a set takes its bit out of the mask.
+        let count = if info[2] == 0 { 0 } else { info[4] };
+        match count {
+            0 => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
+            count if count > MOST_NAMES => {
+                Err(io::Error::other(format!("the driver claims to have {count} names in set {set}")))
+            }
+            count => Ok(count),
+        }
+    }
+
+    /// The driver's counters in the order of [`COUNTER_NAMES`], which were `count`.
+    ///
+    /// # Errors
+    /// The interface is gone, or the driver has another number of counters than before.
+    pub fn statistics(&self, count: usize) -> io::Result<Vec<u64>> {
+        // The kernel writes as many as the driver has, whatever was asked for.
+        if self.count(COUNTER_NAMES)? as usize != count {
+            return Err(io::Error::other("the driver changed the number of its counters"));
+        }
+        // struct ethtool_stats: command, count, then the numbers.
+        let mut words = vec![0; 2 + 2 * count];
+        words[..2].copy_from_slice(&[request::GSTATS, count as u32]);
+        self.ethtool(&mut words)?;
+        let bytes: Vec<u8> = words[2..].iter().flat_map(|word| word.to_ne_bytes()).collect();
+        Ok(bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_ne_bytes(*bytes)).collect())
+    }
+
     /// The names of a string set (`ETH_SS_…`), in the order of their bits.
     ///
     /// # Errors
     /// What the kernel answered; `EOPNOTSUPP` where the driver has no such set.
     pub fn names(&self, set: u32) -> io::Result<Vec<String>> {
-        let mut info = [request::GSSET_INFO, 0, 1 << set, 0, 0];
-        self.ethtool(&mut info)?;
-        let count = if info[2] == 0 { 0 } else { info[4].min(MOST_NAMES) };
-        if count == 0 {
-            return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
-        }
+        let count = self.count(set)?;
         let mut words = vec![0; 3 + count as usize * NAME_BYTES / 4];
         words[..3].copy_from_slice(&[request::GSTRINGS, set, count]);
         self.ethtool(&mut words)?;
@@ -269,6 +311,7 @@ fn needed(words: &[u32]) -> Option<usize> {
         GSSET_INFO => 4 + (at(2)?.count_ones() + at(3)?.count_ones()) as usize,
         // Without a count of ours the kernel would write as many names as it has.
         GSTRINGS if at(2)? > 0 => 3 + at(2)? as usize * NAME_BYTES / 4,
+        GSTATS if at(1)? > 0 => 2 + 2 * at(1)? as usize,
         GFEATURES => 2 + 4 * at(1)? as usize,
         SFEATURES => 2 + 2 * at(1)? as usize,
         GLINKSETTINGS | SLINKSETTINGS => {
@@ -321,11 +364,12 @@ mod tests {
     #[test]
     fn a_structure_that_is_too_short_never_reaches_the_kernel() {
         let lo = Card::open("lo").unwrap();
-        let short: [&mut [u32]; 6] = [
+        let short: [&mut [u32]; 7] = [
             &mut [],
             &mut [0xffff],
             &mut [request::GRINGPARAM, 0, 0, 0, 0, 0, 0, 0],
             &mut [request::GSTRINGS, 4, 0, 0, 0],
+            &mut [request::GSTATS, 1, 0],
             &mut [request::GFEATURES, 2, 0, 0, 0, 0, 0, 0, 0],
             &mut [request::GLINKSETTINGS, 0, 0],
         ];

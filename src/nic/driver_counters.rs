@@ -3,22 +3,12 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::ethtool::Ethtool;
+use super::card::{COUNTER_NAMES, Card};
 
-// linux/ethtool.h: the commands, and the set of strings that names the statistics.
-const GSTRINGS: u32 = 0x1b;
-const GSTATS: u32 = 0x1d;
-const GSSET_INFO: u32 = 0x37;
-const SS_STATS: u32 = 1;
-/// `ETH_GSTRING_LEN`.
-const NAME_BYTES: usize = 32;
-/// More than any driver has: the largest cards name a few per queue, and have a few hundred queues.
-const MOST_COUNTERS: u32 = 65_536;
-
-/// An open door to one driver's counters, with their names.
+/// One driver's counters, with their names.
 #[derive(Debug)]
 pub struct DriverCounters {
-    door: Ethtool,
+    card: Card,
     names: Vec<String>,
 }
 
@@ -26,13 +16,9 @@ impl DriverCounters {
     /// # Errors
     /// The driver has no counters of its own (EOPNOTSUPP), or the interface is gone.
     pub fn open(interface: &str) -> io::Result<Self> {
-        let door = Ethtool::open(interface)?;
-        let count = count(&door)?;
-        if count == 0 {
-            return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
-        }
-        let names = names(&door, count)?;
-        Ok(Self { door, names })
+        let card = Card::open(interface)?;
+        let names = card.names(COUNTER_NAMES)?;
+        Ok(Self { card, names })
     }
 
     /// The driver's own names, in its order.
@@ -46,47 +32,8 @@ impl DriverCounters {
     /// # Errors
     /// The interface is gone, or the driver has another number of counters than before.
     pub fn read(&self) -> io::Result<Vec<u64>> {
-        // struct ethtool_stats: command, count, then the numbers.
-        let mut structure = vec![0; 8 + 8 * self.names.len()];
-        structure[..4].copy_from_slice(&GSTATS.to_ne_bytes());
-        structure[4..8].copy_from_slice(&(self.names.len() as u32).to_ne_bytes());
-        // The kernel writes as many as the driver has, whatever was asked for.
-        if count(&self.door)? as usize != self.names.len() {
-            return Err(io::Error::other("the driver changed the number of its counters"));
-        }
-        self.door.call(&mut structure)?;
-        Ok(structure[8..].as_chunks::<8>().0.iter().map(|bytes| u64::from_ne_bytes(*bytes)).collect())
+        self.card.statistics(self.names.len())
     }
-}
-
-fn count(door: &Ethtool) -> io::Result<u32> {
-    // struct ethtool_sset_info: command, reserved, mask of sets, then one count per set in the mask.
-    let mut structure = [0; 20];
-    structure[..4].copy_from_slice(&GSSET_INFO.to_ne_bytes());
-    structure[8..16].copy_from_slice(&(1u64 << SS_STATS).to_ne_bytes());
-    door.call(&mut structure)?;
-    let mask = u64::from_ne_bytes(structure[8..16].try_into().unwrap_or_default());
-    let count = u32::from_ne_bytes(structure[16..20].try_into().unwrap_or_default());
-    // A driver without such a set takes its bit out of the mask.
-    let count = if mask == 0 { 0 } else { count };
-    if count > MOST_COUNTERS {
-        return Err(io::Error::other(format!("the driver claims to have {count} counters")));
-    }
-    Ok(count)
-}
-
-fn names(door: &Ethtool, count: u32) -> io::Result<Vec<String>> {
-    // struct ethtool_gstrings: command, set, count, then the names.
-    let mut structure = vec![0; 12 + NAME_BYTES * count as usize];
-    structure[..4].copy_from_slice(&GSTRINGS.to_ne_bytes());
-    structure[4..8].copy_from_slice(&SS_STATS.to_ne_bytes());
-    structure[8..12].copy_from_slice(&count.to_ne_bytes());
-    door.call(&mut structure)?;
-    let name = |bytes: &[u8]| {
-        let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
-        String::from_utf8_lossy(text).trim().to_owned()
-    };
-    Ok(structure[12..].chunks(NAME_BYTES).map(name).collect())
 }
 
 /// A counter of one queue, told apart by the name that its driver gave it: `rx_queue_0_packets` of

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::card::{Card, request, text as name_of};
+use super::card::{Card, request};
 use super::clock::{monotonic_ns, sleep_until_ns};
 use super::flow_apply::FlowDriver;
 use super::flow_bytes::text;
@@ -35,7 +35,7 @@ impl FlowPort {
         let card = Card::open(interface).map_err(refused)?;
         card.index().map_err(refused)?;
         // Not every driver says its name, and a name is only needed for what is known of it.
-        let driver = driver(&card);
+        let driver = card.driver().unwrap_or_default();
         Ok(Self { card, driver })
     }
 
@@ -130,14 +130,6 @@ impl FlowPort {
 enum Answer {
     Busy { waited_ms: u64 },
     Refused(io::Error),
-}
-
-/// Name of the driver of a card; empty where it does not say.
-#[must_use]
-pub fn driver(card: &Card) -> String {
-    let words = card.get(request::GDRVINFO, 49).unwrap_or_else(|_| vec![0; 49]);
-    let bytes: Vec<u8> = words[1..9].iter().flat_map(|word| word.to_ne_bytes()).collect();
-    name_of(&bytes)
 }
 
 fn kernel(interface: &str, what: &'static str, source: io::Error) -> FlowError {

@@ -1,30 +1,11 @@
 //! The card told to stamp every frame that it receives, and told back to what it did before.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-// linux/sockios.h and linux/net_tstamp.h.
-const SIOCSHWTSTAMP: libc::Ioctl = 0x89b0;
-const SIOCGHWTSTAMP: libc::Ioctl = 0x89b1;
-/// HWTSTAMP_FILTER_ALL.
-pub const RX_FILTER_ALL: libc::c_int = 1;
+use super::card::Card;
 
-/// struct hwtstamp_config: what a card stamps.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct StampConfig {
-    flags: libc::c_int,
-    tx_type: libc::c_int,
-    pub rx_filter: libc::c_int,
-}
-
-/// struct ifreq with a pointer in its union.
-#[repr(C)]
-struct Request {
-    name: [u8; libc::IFNAMSIZ],
-    config: *mut StampConfig,
-    rest: [u8; 16],
-}
+/// HWTSTAMP_FILTER_ALL of linux/net_tstamp.h.
+const RX_FILTER_ALL: libc::c_int = 1;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StampError {
@@ -51,9 +32,9 @@ pub enum StampError {
 /// setting back; a process that is killed cannot, so a campaign holds the setting `rx_filter` instead.
 #[derive(Debug)]
 pub struct HardwareStamps {
-    interface: String,
+    card: Card,
     /// None where the card stamped all frames already.
-    original: Option<StampConfig>,
+    original: Option<[libc::c_int; 3]>,
 }
 
 impl HardwareStamps {
@@ -75,14 +56,16 @@ impl HardwareStamps {
                 }
             }
         };
-        let original = get(interface).map_err(refused("tell the stamp setting"))?;
-        let mut held = Self { interface: interface.to_owned(), original: None };
-        if original.rx_filter != RX_FILTER_ALL {
-            let all = StampConfig { rx_filter: RX_FILTER_ALL, ..original };
-            set(interface, all).map_err(refused("stamp all received frames"))?;
+        let card = Card::open(interface).map_err(refused("tell the stamp setting"))?;
+        let original = card.stamps().map_err(refused("tell the stamp setting"))?;
+        let mut held = Self { card, original: None };
+        let [flags, tx_type, rx_filter] = original;
+        if rx_filter != RX_FILTER_ALL {
+            let all = [flags, tx_type, RX_FILTER_ALL];
+            held.card.set_stamps(all).map_err(refused("stamp all received frames"))?;
             held.original = Some(original);
         }
-        let found = get(interface).map_err(refused("tell the stamp setting"))?.rx_filter;
+        let [_, _, found] = held.card.stamps().map_err(refused("tell the stamp setting"))?;
         if found != RX_FILTER_ALL {
             return Err(StampError::NotAll { interface: interface.to_owned(), found });
         }
@@ -94,48 +77,9 @@ impl Drop for HardwareStamps {
     fn drop(&mut self) {
         if let Some(original) = self.original {
             // An interface that is gone has nothing to put back.
-            let _ = set(&self.interface, original);
+            let _ = self.card.set_stamps(original);
         }
     }
-}
-
-/// What the card stamps now.
-///
-/// # Errors
-/// EOPNOTSUPP where the driver stamps nothing; ENODEV where there is no such interface.
-pub fn get(interface: &str) -> io::Result<StampConfig> {
-    let mut config = StampConfig::default();
-    ask(interface, SIOCGHWTSTAMP, &mut config)?;
-    Ok(config)
-}
-
-/// Tells the card what to stamp.
-///
-/// # Errors
-/// EPERM without CAP_NET_ADMIN, ERANGE where the driver has no such filter, and those of `get`.
-pub fn set(interface: &str, mut config: StampConfig) -> io::Result<()> {
-    ask(interface, SIOCSHWTSTAMP, &mut config)
-}
-
-fn ask(interface: &str, call: libc::Ioctl, config: &mut StampConfig) -> io::Result<()> {
-    // Any socket will do, and this kind needs no right.
-    // SAFETY: no pointers are passed.
-    let fd = unsafe { libc::socket(libc::AF_UNIX, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor was just made and belongs to nobody else.
-    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
-    let mut request = Request { name: [0; libc::IFNAMSIZ], config, rest: [0; 16] };
-    let bytes = interface.as_bytes();
-    if bytes.len() >= libc::IFNAMSIZ {
-        return Err(io::Error::from_raw_os_error(libc::ENODEV));
-    }
-    request.name[..bytes.len()].copy_from_slice(bytes);
-    // SAFETY: the kernel reads and writes a whole ifreq at `request`, and a hwtstamp_config at its
-    // pointer, which outlives the call.
-    let code = unsafe { libc::ioctl(socket.as_raw_fd(), call, &raw mut request) };
-    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 #[cfg(test)]
@@ -160,12 +104,8 @@ mod tests {
     #[test]
     fn an_interface_that_is_not_there_is_no_card_without_stamps() {
         for name in ["nosuch0", "a-name-far-over-the-limit"] {
-            assert_eq!(get(name).expect_err("missing").raw_os_error(), Some(libc::ENODEV), "{name}");
+            let refused = HardwareStamps::hold(name).expect_err("missing");
+            assert!(matches!(refused, StampError::Kernel { .. }), "{refused}");
         }
-    }
-
-    #[test]
-    fn the_request_has_the_kernels_sizes() {
-        assert_eq!((size_of::<StampConfig>(), size_of::<Request>()), (12, 40), "linux/if.h on 64 bits");
     }
 }

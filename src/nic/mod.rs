@@ -7,7 +7,6 @@ pub mod clock_identity;
 pub mod counters;
 pub mod driver;
 pub mod driver_counters;
-pub mod ethtool;
 pub mod features;
 pub mod flow_apply;
 pub mod flow_bytes;

@@ -17,7 +17,7 @@ use crate::nic::clock::monotonic_ns;
 use crate::nic::flow_apply::FlowDriver;
 use crate::nic::flow_bytes::{emit, text};
 use crate::nic::flow_error::beside_known_good;
-use crate::nic::flow_port::{self, FlowPort};
+use crate::nic::flow_port::FlowPort;
 use crate::packet::queue_watch::QueueWatch;
 
 const LINK_LIMIT_NS: u64 = 5_000_000_000;
@@ -45,7 +45,7 @@ struct Proof<'a> {
 /// A stream did not arrive, or not on its queue alone.
 pub fn prove(port: &str, queues: &[u32], voice: Voice) -> Result<(), Fault> {
     let interface = running(port, LINK_LIMIT_NS)?;
-    let driver = flow_port::driver(&Card::open(port).map_err(Fault::bad_input)?);
+    let driver = Card::open(port).map_err(Fault::bad_input)?.driver().unwrap_or_default();
     let mut stop = Stop::install().map_err(Fault::failed)?;
     let input = io::stdin().as_fd().try_clone_to_owned().map_err(Fault::failed)?;
     let mut watch = QueueWatch::open(&interface, &driver).map_err(Fault::failed)?;

@@ -11,6 +11,7 @@ use super::duration::parse_ns;
 use super::stop::Stop;
 use super::voice::{Fault, Voice};
 use crate::nic::accumulator::{Accumulator, Backward, BackwardStep, forward};
+use crate::nic::card::Card;
 use crate::nic::clock::monotonic_ns;
 use crate::nic::counters::{CounterSource, NAMES, Reading};
 use crate::nic::driver_counters::{DriverCounters, by_queue};
@@ -176,7 +177,7 @@ struct Driver {
 
 impl Driver {
     fn open(interface: &str) -> Self {
-        let name = crate::nic::ethtool::Ethtool::open(interface).and_then(|door| door.driver()).ok();
+        let name = Card::open(interface).and_then(|card| card.driver()).ok();
         let source = DriverCounters::open(interface).and_then(|source| Ok((source.read()?, source)));
         let (last, source) = match source {
             Ok((last, source)) => (last, Ok(source)),

@@ -52,7 +52,10 @@ impl XdpReceiver {
     }
 
     /// Opens the sockets behind a program that is loaded for as many queues.
-    pub(super) fn behind(
+    ///
+    /// # Errors
+    /// As for `open_all`.
+    pub fn behind(
         loaded: Loaded,
         interface: &Interface,
         queues: &[u32],

@@ -70,11 +70,10 @@ impl Loaded {
     }
 
     /// The same with the BTF type of the stamping function, whatever the card can.
-    pub(super) fn with_stamp(
-        interface: &Interface,
-        queues: u32,
-        stamp: Option<u32>,
-    ) -> Result<Self, XdpError> {
+    ///
+    /// # Errors
+    /// Rights are missing, or the driver has no stamps for programs.
+    pub fn with_stamp(interface: &Interface, queues: u32, stamp: Option<u32>) -> Result<Self, XdpError> {
         let what = "make a map of sockets";
         let sockets = map_create(MapKind::Sockets, c"fieldtrial", 4, queues)
             .map_err(|e| no_program(what, e).unwrap_or_else(|e| failed(what, interface, e)))?;
@@ -175,7 +174,10 @@ fn program(sockets: i32, stamp: Option<u32>) -> Vec<Instruction> {
 }
 
 /// The BTF type of this kernel's stamping function.
-pub(super) fn stamp_function(interface: &Interface) -> Result<u32, XdpError> {
+///
+/// # Errors
+/// The kernel has none, or does not describe itself.
+pub fn stamp_function(interface: &Interface) -> Result<u32, XdpError> {
     let description = fs::read(btf::KERNEL).map_err(|e| {
         no_stamps(interface, format!("the kernel does not describe itself in {} ({e})", btf::KERNEL))
     })?;
