@@ -22,6 +22,10 @@ pub struct Campaign {
     pub pilot: bool,
     /// Path of the hosts file as typed, relative to the campaign file.
     pub hosts: String,
+    /// Path of the dead-ends file as typed, relative to the campaign file.
+    pub dead_ends: Option<String>,
+    /// Dead end to the reason why it is tried again.
+    pub reattempt: IndexMap<String, String>,
     /// Variable to levels, in the order of the file; no list is empty.
     pub variables: IndexMap<String, Vec<Level>>,
     /// The control first, then treatments, combinations (`a+b`) and anchors; names are unique.

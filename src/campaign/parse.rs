@@ -11,11 +11,13 @@ use crate::model::level::Level;
 use crate::model::setting;
 use crate::yaml::{self, Complaint, Entry, Fields, Source, Span, has_errors, unknown};
 
-pub(super) const KEYS: [&str; 22] = [
+pub(super) const KEYS: [&str; 24] = [
     "campaign",
     "question",
     "hypothesis",
     "hosts",
+    "dead_ends",
+    "reattempt",
     "variables",
     "control",
     "treatments",
@@ -96,6 +98,8 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
     let question = need("question", draft).and_then(|entry| words(entry, draft));
     let hypothesis = file.get("hypothesis").map(|entry| words(entry, draft));
     let hosts = need("hosts", draft).and_then(|entry| words(entry, draft));
+    let dead_ends = file.get("dead_ends").map(|entry| words(entry, draft));
+    let reattempt = file.get("reattempt").map_or(Some(IndexMap::new()), |entry| reattempt(entry, draft));
     if let Some(entry) = file.get("variables") {
         draft.note("variables", &entry.key);
         variables(entry, draft);
@@ -140,6 +144,8 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
         hypothesis: hypothesis.flatten(),
         pilot: pilot?,
         hosts: hosts?,
+        dead_ends: dead_ends.map_or(Some(None), |file| file.map(Some))?,
+        reattempt: reattempt?,
         variables: std::mem::take(&mut draft.variables),
         arms: std::mem::take(&mut draft.arms),
         hold: hold?,
@@ -160,6 +166,20 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
 fn words(entry: &Entry, draft: &mut Draft<'_>) -> Option<String> {
     draft.note(entry.key.value.as_str(), &entry.key);
     entry.value.words(&format!("`{}`", entry.key.value), &mut draft.out).map(|text| text.value.to_owned())
+}
+
+/// Dead end to the reason why it is tried again.
+fn reattempt(entry: &Entry, draft: &mut Draft<'_>) -> Option<IndexMap<String, String>> {
+    draft.note("reattempt", &entry.key);
+    let mut reasons = IndexMap::new();
+    for Entry { key, value } in entry.value.entries("`reattempt`", &mut draft.out)? {
+        let what = format!("reattempt.{}", key.value);
+        draft.note(what.as_str(), key);
+        if let Some(reason) = value.words(&format!("`{what}`"), &mut draft.out) {
+            reasons.insert(key.value.clone(), reason.value.to_owned());
+        }
+    }
+    Some(reasons)
 }
 
 fn variables(entry: &Entry, draft: &mut Draft<'_>) {

@@ -30,6 +30,10 @@ pub(super) struct CampaignFile {
     hypothesis: Option<Text>,
     /// Path of the hosts file, relative to this file.
     hosts: Text,
+    /// Path of a file with known dead ends, relative to this file. A cell that repeats one is refused.
+    dead_ends: Option<Text>,
+    /// Dead ends that are tried again all the same, each by its name with the reason.
+    reattempt: Option<BTreeMap<String, Text>>,
     /// What the grid varies: each variable with all its levels. The grid holds every level with every
     /// other. Levels keep the spelling of the file: `1.10` is not `1.1`, and `on` is not `true`.
     variables: Option<BTreeMap<String, Vec<Level>>>,
@@ -45,8 +49,8 @@ pub(super) struct CampaignFile {
     /// setting is brought to this value, proven by reading back, and put back at the end; another fact
     /// is only compared. `${name}` stands for the level of a variable or setting.
     hold: Option<BTreeMap<String, Level>>,
-    /// Puts each stream of `packets` on a receive queue of its own, by rules in the receiving card. They
-    /// are proven before anything is timed, and removed at the end.
+    /// Puts each stream of `packets` on a receive queue of its own, by rules in the receiving card, or both
+    /// cards where frames go both ways. They are proven before anything is timed, and removed at the end.
     steer: Option<Steer>,
     /// The work of every cell. `${name}` stands for the level of a variable or setting.
     workload: Workload,

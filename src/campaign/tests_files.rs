@@ -5,8 +5,9 @@ use serde_json::Value;
 use super::tests::*;
 use super::{arms, exclusions, packets, parse, responses, schema, starter, workload};
 
-const SHIPPED: [(&str, &str); 3] = [
+const SHIPPED: [(&str, &str); 4] = [
     ("quickstart", include_str!("../../campaigns/quickstart.yaml")),
+    ("e810-line-rate", include_str!("../../campaigns/e810-line-rate.yaml")),
     ("rx-path", include_str!("../../campaigns/rx-path.yaml")),
     ("commands", include_str!("../../campaigns/commands.yaml")),
 ];

@@ -48,8 +48,7 @@ pub enum Command {
     Hosts(HostsCommand),
     /// Put back on a host what a killed session left changed; the next session does it by itself too
     Restore(RestoreArgs),
-    /// Print the JSON Schema of campaign or hosts files
-    /// Print the JSON Schema of campaign or hosts files, or of findings
+    /// Print the JSON Schema of campaign, hosts or dead-ends files, or of findings
     Schema(SchemaArgs),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
@@ -276,6 +275,7 @@ pub struct SchemaArgs {
 pub enum SchemaOf {
     Campaign,
     Hosts,
+    DeadEnds,
     Findings,
 }
 

@@ -49,6 +49,9 @@ fn print_text(out: &mut impl Write, plan: &Plan, estimate: &Estimate, limit: u64
     if let Some(settle_ms) = estimate.settle_ms_least.filter(|ms| *ms < SETTLE_MS) {
         writeln!(out, "settles for {settle_ms} ms before rates count, shorter than the default of 5 s")?;
     }
+    for (name, reason) in &plan.campaign.reattempt {
+        writeln!(out, "tries the dead end `{name}` again: {reason}")?;
+    }
     print_turned_down(out, plan, estimate, limit)?;
     let mut shown = 0;
     for block in 1..=blocks {
@@ -96,6 +99,7 @@ fn print_turned_down(out: &mut impl Write, plan: &Plan, estimate: &Estimate, lim
 /// Streams, so that a million cells need no memory of their own.
 pub fn print_json(out: &mut impl Write, plan: &Plan, estimate: &Estimate) -> io::Result<()> {
     write!(out, "{{\"campaign\":{},\"estimate\":{},", text(&plan.campaign.name), text(estimate))?;
+    write!(out, "\"reattempt\":{},", text(&plan.campaign.reattempt))?;
     write!(
         out,
         "\"blocks\":{},\"seed\":{},\"cells\":[",

@@ -90,6 +90,8 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
         hosts_folder: loaded.hosts_folder.display().to_string(),
         campaign_sha256: digest(&loaded.campaign_source),
         hosts_sha256: digest(&loaded.hosts_source),
+        dead_ends_sha256: loaded.dead_ends_source.as_ref().map(digest).unwrap_or_default(),
+        reattempt: campaign.reattempt.clone(),
         campaign: campaign.name.clone(),
         question: Some(campaign.question.clone()),
         hypothesis: campaign.hypothesis.clone(),

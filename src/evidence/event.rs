@@ -64,6 +64,12 @@ pub struct Opening {
     pub campaign_sha256: String,
     #[serde(default)]
     pub hosts_sha256: String,
+    /// Digest of the dead-ends file; empty where the campaign names none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub dead_ends_sha256: String,
+    /// Known dead ends that are tried again, each with the reason.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub reattempt: IndexMap<String, String>,
     pub campaign: String,
     pub question: Option<String>,
     pub hypothesis: Option<String>,

@@ -99,6 +99,8 @@ impl Record {
             ArmNote { kind: ArmKind::Control, name: "old".into(), changes: IndexMap::new(), because: None },
         );
         let opening = Opening {
+            dead_ends_sha256: String::new(),
+            reattempt: IndexMap::new(),
             record: "2026-11-30T10-00-00Z".into(),
             hosts_folder: "/lab".into(),
             campaign_sha256: String::new(),

@@ -16,6 +16,9 @@ impl Folder {
     pub const JOURNAL: &'static str = "journal.jsonl";
     pub const CAMPAIGN: &'static str = "campaign.yaml";
     pub const HOSTS: &'static str = "hosts.yaml";
+    pub const DEAD_ENDS: &'static str = "dead-ends.yaml";
+    /// Measured losses as entries of a dead-ends file.
+    pub const LOSSES: &'static str = "losses.yaml";
     pub const PLAN: &'static str = "plan.json";
     pub const PAGE: &'static str = "index.html";
 

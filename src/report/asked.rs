@@ -22,6 +22,8 @@ pub struct AskedView {
     pub variables: Vec<(String, Vec<String>)>,
     pub responses: Vec<AskedResponse>,
     pub accept: Vec<String>,
+    /// Known dead ends that are tried again, each with the reason.
+    pub reattempt: Vec<(String, String)>,
 }
 
 /// One arm.
@@ -55,6 +57,8 @@ pub fn asked(evidence: &Evidence) -> AskedView {
         variables: opening
             .map_or(vec![], |o| o.variables.iter().map(|(n, l)| (n.clone(), l.clone())).collect()),
         responses: opening.map_or(vec![], responses),
+        reattempt: opening
+            .map_or(vec![], |o| o.reattempt.iter().map(|(name, why)| (name.clone(), why.clone())).collect()),
         accept: opening.map_or(vec![], |o| o.accept.iter().map(|a| a.replace('_', " ")).collect()),
     }
 }

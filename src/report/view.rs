@@ -31,6 +31,8 @@ pub struct View {
     /// Primary responses first.
     pub responses: Vec<ResponseView>,
     pub rejected: Vec<TurnedDown>,
+    /// Measured losses as entries of a dead-ends file.
+    pub dead_ends: Option<String>,
     pub misfires: Vec<TurnedDown>,
     pub reruns: Vec<RerunView>,
     pub repeats: Vec<RepeatView>,
@@ -152,6 +154,7 @@ pub fn view(evidence: &Evidence, findings: &Findings) -> View {
         added: added(sums.map_or(0, |s| s.added_attempts)),
         responses: responses(evidence, findings, &scales),
         rejected: ledger::rejected(evidence, findings),
+        dead_ends: super::dead_ends::dead_ends(evidence, findings),
         misfires: ledger::misfires(evidence),
         reruns: again::reruns(evidence, findings),
         repeats: again::repeats(evidence),
