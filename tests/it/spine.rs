@@ -1,8 +1,10 @@
 //! The spine against a stand-in lab without clock or network: the order of side effects, and what becomes of every run.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use fieldtrial::analysis::stopping;
 use fieldtrial::campaign;
 use fieldtrial::conduct::lab::{JobId, Lab, LabError, LabEvent};
 use fieldtrial::conduct::{Asked, Ended, Preparation, Stop, Trial, Watch};
@@ -47,6 +49,11 @@ impl StandIn {
             hosts: StandInHosts::default(),
             lost_on_stop: None,
         }
+    }
+
+    /// What its act says, for a stand-in that stands before another one.
+    pub fn answer(&mut self, host: &str, spec: &JobSpec, job: u64) -> Result<JobReport, LabError> {
+        (self.act)(host, spec, job)
     }
 
     fn end(&mut self, job: JobId, end: End) {
@@ -177,10 +184,12 @@ pub fn watched(
         .map(|h| (h.to_owned(), BTreeMap::from([("ports".to_owned(), json!({"port0": {"present": true}}))])))
         .into();
     let before = evidence.clone();
+    let evidence = RefCell::new(evidence);
+    let enough = || stopping::enough(&evidence.borrow());
     let mut clock = 0;
     let mut note = |event: Event| {
         clock += 1;
-        evidence.apply(&format!("t{clock}"), event);
+        evidence.borrow_mut().apply(&format!("t{clock}"), event);
         Ok(())
     };
     let kind = match asked {
@@ -191,7 +200,8 @@ pub fn watched(
     let started = Session { kind, command: vec![], version: "0".into(), tool_sha256: "0".into() };
     note(Event::Session(started)).unwrap();
     let preparation = Preparation::default();
-    let trial = Trial { plan, facts: &facts, lab, watch, note: &mut note, before: &before, preparation };
+    let (note, before, enough) = (&mut note, &before, &enough);
+    let trial = Trial { plan, facts: &facts, lab, watch, note, before, enough, preparation };
     trial.conduct(asked).unwrap()
 }
 
