@@ -26,7 +26,7 @@ type Act = Box<dyn FnMut(&str, &JobSpec, u64) -> Result<JobReport, LabError>>;
 
 /// Answers every job at once by the given act; keeps the order of everything.
 pub struct StandIn {
-    act: Act,
+    pub act: Act,
     next: u64,
     events: VecDeque<LabEvent>,
     /// Roles that end when they are told something.
@@ -49,11 +49,6 @@ impl StandIn {
             hosts: StandInHosts::default(),
             lost_on_stop: None,
         }
-    }
-
-    /// What its act says, for a stand-in that stands before another one.
-    pub fn answer(&mut self, host: &str, spec: &JobSpec, job: u64) -> Result<JobReport, LabError> {
-        (self.act)(host, spec, job)
     }
 
     fn end(&mut self, job: JobId, end: End) {
@@ -398,16 +393,6 @@ fn a_rerun_is_a_new_block_with_its_control_and_the_first_runs_stay() {
     let sums = evidence.sums();
     assert_eq!((sums.runs, sums.added_attempts), (4, 2), "added attempts are counted beside");
     assert!(evidence.complete);
-}
-
-#[test]
-fn a_request_to_stop_ends_before_the_next_job() {
-    let plan = plan(TWO_ARMS);
-    let mut lab = StandIn::new(|_, spec, _| Ok(report(spec, &words(spec)[0], "same")));
-    let mut evidence = Evidence::default();
-    assert_eq!(session(&plan, &mut lab, &mut evidence, Asked::Rest, Stop::AfterRun), Ended::Stopped);
-    assert!(lab.log.is_empty());
-    assert!(!evidence.complete);
 }
 
 pub const PACKETS: &str = "

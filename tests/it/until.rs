@@ -98,7 +98,7 @@ fn resume_goes_on_to_the_same_end_and_then_finds_nothing_left() {
         if jobs == 24 {
             return Err(LabError::Lost { host: host.into(), why: "cable".into() });
         }
-        inner.answer(host, spec, job)
+        (inner.act)(host, spec, job)
     });
     let ended = session(&plan, &mut dying, &mut evidence, Asked::Rest, Stop::No);
     assert!(matches!(ended, Ended::Lost(_)), "{ended:?}");
