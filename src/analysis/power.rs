@@ -85,6 +85,12 @@ pub struct Reach {
     pub sentence: String,
 }
 
+/// By a standard deviation of the paired log ratios that somebody names. None where the design cannot
+/// reach its level, or has more than 200 blocks.
+pub fn change_found(sd: f64, blocks: usize, comparisons: usize, alpha: f64) -> Option<f64> {
+    Some((detectable(blocks, alpha / comparisons.max(1) as f64, 0.8)? * sd).exp_m1())
+}
+
 /// From paired log ratios of a pilot. None where they have no spread, or where the design cannot
 /// reach its level.
 pub fn reach(pilot: &[f64], blocks: usize, comparisons: usize, alpha: f64) -> Option<Reach> {

@@ -60,7 +60,7 @@ fn the_schema_knows_the_keys_that_the_parser_knows() {
         keys.sort();
         keys
     };
-    let known: [(&str, &[&str]); 14] = [
+    let known: [(&str, &[&str]); 15] = [
         ("", &parse::KEYS),
         ("Control", &arms::CONTROL_KEYS),
         ("Treatment", &arms::TREATMENT_KEYS),
@@ -73,6 +73,7 @@ fn the_schema_knows_the_keys_that_the_parser_knows() {
         ("Verify", &workload::VERIFY_KEYS),
         ("Exclusion", &exclusions::EXCLUDE_KEYS),
         ("Blocks", &parse::BLOCKS_KEYS),
+        ("Until", &until::UNTIL_KEYS),
         ("Response", &responses::RESPONSE_KEYS),
         ("Expect", &parse::EXPECT_KEYS),
     ];

@@ -45,7 +45,7 @@ fn begin(loaded: &Loaded, folder: &Folder, plan: &Plan, lab: &LabArgs) -> Result
     let lab = open(plan, &loaded.hosts_source, lab)?;
     let plan = loaded.unchecked_plan(&lab.facts);
     let mut json = Vec::new();
-    super::plan::print_json(&mut json, &plan, &crate::design::estimate::estimate(&plan))
+    super::plan::print_json(&mut json, &plan, &crate::design::estimate::estimate(&plan), &[])
         .map_err(|e| unwritable(folder.path(), &e))?;
     folder.put(Folder::PLAN, &String::from_utf8_lossy(&json))?;
     let mut writer = Writer::create(folder)?;

@@ -111,7 +111,8 @@ fn the_shipped_file_fits_the_schema_which_knows_the_keys_of_the_parser() {
     let mut keys: Vec<&String> =
         schema["definitions"]["DeadEnd"]["properties"].as_object().expect("keys").keys().collect();
     let mut known = super::parse::ENTRY_KEYS;
-    (keys.sort(), known.sort());
+    keys.sort();
+    known.sort();
     assert_eq!(keys, known.iter().collect::<Vec<_>>());
     let expected = serde_json::to_string_pretty(&schema).expect("JSON") + "\n";
     let same = include_str!("../../schemas/dead-ends.schema.json") == expected;

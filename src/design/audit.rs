@@ -104,6 +104,7 @@ fn place(plan: &Plan, cell: u64) -> String {
         ArmKind::Treatment => format!("treatments.{at}"),
         ArmKind::Combination => "combine".into(),
         ArmKind::Anchor => format!("anchors.{at}"),
+        ArmKind::Twin => "aa".into(),
     }
 }
 

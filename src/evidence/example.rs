@@ -70,6 +70,7 @@ pub fn wall_time() -> Response {
         name: "wall_time".into(),
         unit: "s".into(),
         better: Better::Lower,
+        scale: Default::default(),
         margin: Some(0.02),
         primary: true,
     }
@@ -120,6 +121,7 @@ impl Record {
             seed: 1,
             timeout_ms: 60_000,
             planned_cells: 0,
+            until: None,
             planned_runs: 0,
         };
         let mut record = Record { evidence: Evidence::default(), seconds: 0 };

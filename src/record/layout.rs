@@ -54,6 +54,14 @@ impl Folder {
         }
     }
 
+    /// The newest record of a campaign in a reports folder, by its name; None where there is none.
+    pub fn newest(reports: &Path, campaign: &str) -> Option<Folder> {
+        let entries = fs::read_dir(reports.join(campaign)).ok()?;
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        paths.iter().rev().find_map(|path| Folder::open(path).ok())
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }

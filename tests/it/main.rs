@@ -31,3 +31,4 @@ mod skip;
 mod spine;
 mod spine_hold;
 mod tracer;
+mod until;
