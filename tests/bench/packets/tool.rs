@@ -126,8 +126,8 @@ impl Drop for Tool {
 
 /// The result that one of our tools printed last.
 pub fn result_of(text: &str) -> Result<Value, String> {
-    let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let result = lines.filter(|line| line["event"] == "result").last();
+    let mut lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let result = lines.rfind(|line| line["event"] == "result");
     result.ok_or_else(|| format!("no result: {}", last_words(text)))
 }
 
