@@ -8,8 +8,9 @@
 //! | `yaml` | P | the one door to YAML: options, limits, located values, complaints with carets | – |
 //! | `rule` | P | the one door to CEL: rules over levels and facts, and plain conditions | model |
 //! | `campaign` | P | YAML → Campaign: file shape, resolve, all complaints, JSON schema | model, yaml, rule |
+//! | `dead_end` | P | YAML → dead ends: changes that lost, and whether a cell repeats one | rule, yaml |
 //! | `inventory` | P | YAML → Hosts | model, yaml, rule |
-//! | `design` | P | Campaign → Plan: grid, exclusions, order, audit | model, yaml, rule, campaign |
+//! | `design` | P | Campaign → Plan: grid, exclusions, order, audit | model, yaml, rule, campaign, dead_end |
 //! | `verify` | P | proofs → Verified: equal, correct, clean | model |
 //! | `protocol` | P | what workstation and agent say to each other | model |
 //! | `evidence` | P | the events and rows of a record, as types and text | model |
@@ -32,6 +33,7 @@ pub mod analysis;
 pub mod campaign;
 pub mod cli;
 pub mod conduct;
+pub mod dead_end;
 pub mod design;
 pub mod embedded;
 pub mod evidence;

@@ -5,7 +5,7 @@ use super::judge::judge_trial;
 use super::of_table::trial;
 use super::question::Question;
 use super::table::Complaint;
-use super::{hyperfine, table};
+use super::{along, hyperfine, table};
 
 /// Judges a CSV table or hyperfine's export, which is told by its content. `name` is what the
 /// findings call it.
@@ -14,12 +14,12 @@ use super::{hyperfine, table};
 /// Every complaint about the data at once.
 pub fn analyse(text: &str, question: &Question, name: &str) -> Result<Findings, Vec<Complaint>> {
     let exported = hyperfine::recognises(text);
-    let (trial, mut finding) = if exported {
-        let (table, question) = hyperfine::read(text, question)?;
-        trial(&table, &question, name)?
+    let (table, question) = if exported {
+        hyperfine::read(text, question)?
     } else {
-        trial(&table::read(text, question)?, question, name)?
+        (table::read(text, question)?, question.clone())
     };
+    let (trial, mut finding) = trial(&table, &question, name)?;
     if exported {
         finding.format = "hyperfine".to_owned();
     }
@@ -28,6 +28,7 @@ pub fn analyse(text: &str, question: &Question, name: &str) -> Result<Findings, 
     if question.block.is_some() && findings.answers.iter().chain(&findings.effects).any(within) {
         findings.cautions.push("Some blocks hold a cell several times, and each such row counts as a run of its own. If they are samples of one run, reduce them first: --samples median.".to_owned());
     }
+    findings.change_points = along::change_points(&table, &question);
     findings.table = Some(finding);
     Ok(findings)
 }

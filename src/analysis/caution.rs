@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 use serde_json::Value;
 
+use super::drift::Halves;
+use super::effect::ALPHA;
 use super::findings::{Findings, Verdict};
+use super::reversal::{Agreement, Reversal};
 use super::setup;
 use super::trial::Trial;
 use crate::evidence::event::{ChangeNote, HostNote};
@@ -56,6 +59,17 @@ fn environment(findings: &Findings, found: &mut Vec<String>) {
     for seen in findings.environment.iter().filter(|e| findings.family.responses.contains(&e.response)) {
         found.extend(seen.drift.iter().filter(|d| d.found).map(|d| d.sentence.clone()));
         found.extend(seen.first_place.iter().filter(|f| f.found).map(|f| f.sentence.clone()));
+        found.extend(seen.noise_floor.iter().filter(|f| f.alarm).map(|f| f.sentence.clone()));
+        for arm in &seen.arms {
+            let mut say = |sentence: &str| found.push(format!("{}: {sentence}", arm.arm));
+            let differ = |h: &&Halves| h.p.is_some_and(|p| p <= ALPHA);
+            arm.halves.iter().filter(differ).for_each(|h| say(&h.sentence));
+            let apart = |r: &&Reversal| matches!(r.agreement, Agreement::Reversed | Agreement::Mixed);
+            arm.hosts.iter().chain(&arm.days).filter(apart).for_each(|r| say(&r.sentence));
+            if arm.together.together {
+                say(&arm.together.sentence);
+            }
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use super::estimate::{Estimated, paired, unpaired};
 use super::findings::{Bounds, Effect, Interval, LeftOut, Verdict};
 use super::pairs::{Reach, Side, side_by_side};
 use super::permutation::Laws;
-use super::trial::{Arm, Scale, Trial};
+use super::trial::{Arm, Trial};
+use crate::model::scale::Scale;
 
 /// False alarms allowed to one test and to the family.
 pub const ALPHA: f64 = 0.05;
@@ -56,6 +57,7 @@ pub fn measure(
         let sides = open.iter().map(|p| side_by_side(trial, cells(p), response, *block));
         found.add(sides, &trial.blocks[*block as usize].label, repeated);
     }
+    let scale = trial.responses[response].scale;
     let obstacle = obstacle(&open, &closed, &found.off_scale);
     let mut effect = blank(trial, response, arm, points, &open, &closed, blocks);
     effect.left_out = std::mem::take(&mut found.left_out);
@@ -68,10 +70,10 @@ pub fn measure(
     .to_owned();
     match (&obstacle, repeated) {
         (Some(why), _) => without(&mut effect, why),
-        (None, false) => fill(&mut effect, trial.scale, paired(&found.blocks, trial.scale)),
+        (None, false) => fill(&mut effect, scale, paired(&found.blocks, scale)),
         (None, true) => {
             let strata: Vec<Gathered> = found.blocks.into_iter().flatten().collect();
-            fill(&mut effect, trial.scale, unpaired(&strata, laws, trial.scale));
+            fill(&mut effect, scale, unpaired(&strata, laws, scale));
         }
     }
     Measured { effect, obstacle }
@@ -158,7 +160,7 @@ fn blank(
         unit: asked.unit.clone(),
         better: asked.better,
         exploratory: false,
-        scale: trial.scale.word().to_owned(),
+        scale: asked.scale.word().to_owned(),
         test: String::new(),
         points: open.len() as u64,
         points_missing: closed.iter().map(missing).collect(),

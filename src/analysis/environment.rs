@@ -1,24 +1,127 @@
-//! Whether the environment moved while a trial ran: drift of the controls, and the first place of a block.
+//! Whether the environment is the cause: drift, first places, noise, common movement, hosts and days.
 
 use std::collections::BTreeMap;
 
 use super::drift::{self, ControlRun};
-use super::effect::ALPHA;
-use super::findings::EnvironmentFinding;
+use super::effect::{ALPHA, Point};
+use super::findings::{ArmEnvironment, EnvironmentFinding};
 use super::first_place::{self, PlacedRun};
-use super::trial::{Reading, Scale, Trial};
+use super::noise_floor;
+use super::paired::{Paired, by_block};
+use super::reversal::{self, Agreement, Reversal};
+use super::trial::{Arm, Reading, Trial};
 use crate::model::arm::ArmKind;
+use crate::model::scale::Scale;
 
-/// Looks at every response, on the logarithmic scale.
-pub fn look(trial: &Trial, blocks: &[u32]) -> Vec<EnvironmentFinding> {
-    (0..trial.responses.len()).map(|response| one(trial, blocks, response)).collect()
+/// An arm with the grid points where it may be compared.
+type Compared<'a> = (&'a Arm, Vec<Point>);
+
+/// Looks at every response, on the logarithmic scale. `twins` are controls that were measured again.
+pub fn look(trial: &Trial, blocks: &[u32], twins: &[Compared], arms: &[Compared]) -> Vec<EnvironmentFinding> {
+    let one = |response: usize| {
+        let mut found = order(trial, blocks, response);
+        match twins {
+            [] => {
+                let why = "no A/A cell was measured (`aa: true` in a campaign)";
+                found.absent.insert("noise_floor".to_owned(), why.to_owned());
+            }
+            [(_, points), ..] => {
+                let logs = log_ratios(&by_block(trial, response, &open(points), blocks));
+                found.noise_floor = Some(noise_floor::of_twins(&logs, ALPHA));
+            }
+        }
+        found.arms = arms
+            .iter()
+            .filter(|(_, points)| !open(points).is_empty())
+            .map(|(arm, points)| of_arm(trial, blocks, response, arm, points))
+            .collect();
+        found
+    };
+    (0..trial.responses.len()).map(one).collect()
 }
 
-fn one(trial: &Trial, blocks: &[u32], response: usize) -> EnvironmentFinding {
+/// Why an arm has no common verdict: hosts or days surely say the opposite of each other.
+pub fn reversed(trial: &Trial, response: usize, points: &[Point], blocks: &[u32]) -> Option<String> {
+    let groups = [by_host(trial, response, points, blocks), by_day(trial, response, points, blocks)];
+    let reversals = groups.into_iter().flatten().find(|r| r.agreement == Agreement::Reversed)?;
+    Some(format!("it is not the same on every {}, and an average would describe none", reversals.of))
+}
+
+fn open(points: &[Point]) -> Vec<&Point> {
+    points.iter().filter(|point| point.obstacle.is_none()).collect()
+}
+
+fn log_ratios(paired: &[Paired]) -> Vec<f64> {
+    paired.iter().map(Paired::log_ratio).collect()
+}
+
+fn of_arm(trial: &Trial, blocks: &[u32], response: usize, arm: &Arm, points: &[Point]) -> ArmEnvironment {
+    let paired = by_block(trial, response, &open(points), blocks);
+    let (control, treatment): (Vec<f64>, Vec<f64>) = paired.iter().map(|p| (p.control, p.arm)).unzip();
+    let mut found = ArmEnvironment {
+        arm: arm.name.clone(),
+        together: noise_floor::move_together(&control, &treatment, ALPHA),
+        halves: None,
+        hosts: by_host(trial, response, points, blocks),
+        days: by_day(trial, response, points, blocks),
+        absent: BTreeMap::new(),
+    };
+    if paired.iter().all(|p| p.order.is_some()) {
+        found.halves = Some(drift::halves(&log_ratios(&paired), ALPHA));
+    }
+    for (name, missing, why) in [
+        ("halves", found.halves.is_none(), "nothing says in what order the runs were made"),
+        ("hosts", found.hosts.is_none(), "all runs used the same hosts, or nothing says which"),
+        ("days", found.days.is_none(), "all blocks are of one day, or nothing says of which"),
+    ] {
+        if missing {
+            found.absent.insert(name.to_owned(), why.to_owned());
+        }
+    }
+    found
+}
+
+/// The effect host by host, over the grid points of each.
+fn by_host(trial: &Trial, response: usize, points: &[Point], blocks: &[u32]) -> Option<Reversal> {
+    let mut hosts: BTreeMap<&str, Vec<&Point>> = BTreeMap::new();
+    for point in open(points) {
+        hosts.entry(&trial.cells[point.cell].hosts).or_default().push(point);
+    }
+    let groups: Vec<(String, Vec<f64>)> = hosts
+        .into_iter()
+        .filter(|(host, _)| !host.is_empty())
+        .map(|(host, points)| (host.to_owned(), log_ratios(&by_block(trial, response, &points, blocks))))
+        .collect();
+    (groups.len() > 1).then(|| reversal::across("host", &groups, ALPHA))
+}
+
+/// The effect day by day, over the blocks of each.
+fn by_day(trial: &Trial, response: usize, points: &[Point], blocks: &[u32]) -> Option<Reversal> {
+    let mut days: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for block in blocks {
+        days.extend(trial.blocks[*block as usize].day.as_deref().map(|day| (day, vec![])));
+    }
+    if days.len() < 2 {
+        return None;
+    }
+    for paired in by_block(trial, response, &open(points), blocks) {
+        let day = trial.blocks[paired.block as usize].day.as_deref();
+        if let Some(logs) = day.and_then(|day| days.get_mut(day)) {
+            logs.push(paired.log_ratio());
+        }
+    }
+    let groups: Vec<_> = days.into_iter().map(|(day, logs)| (day.to_owned(), logs)).collect();
+    Some(reversal::across("day", &groups, ALPHA))
+}
+
+/// Drift and first places, which the order of the runs shows.
+fn order(trial: &Trial, blocks: &[u32], response: usize) -> EnvironmentFinding {
     let mut found = EnvironmentFinding {
         response: trial.responses[response].name.clone(),
         drift: None,
         first_place: None,
+        noise_floor: None,
+        arms: vec![],
         absent: BTreeMap::new(),
     };
     match placed(trial, blocks, response) {

@@ -9,8 +9,8 @@ use super::pairs::Reach;
 use super::permutation::Laws;
 use super::rank_sum::{self, Stratum};
 use super::signed_rank::{self, MOST_COUNTED, MOST_PAIRS};
-use super::trial::Scale;
 use super::welch;
+use crate::model::scale::Scale;
 
 /// A shift on the scale. Without timeouts `low` and `high` are the same.
 #[derive(Debug, Clone, PartialEq)]

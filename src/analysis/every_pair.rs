@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::factor::Factor;
-use super::interaction::{Interaction, Scale, of_blocks, of_cells};
+use super::interaction::{Interaction, of_blocks, of_cells};
+use crate::model::scale::Scale;
 
 /// Most squares of one pair of factors that are listed; the analysis of variance covers all.
 const MOST_SQUARES: usize = 200;

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use super::factor::Factor;
 use super::findings::{FactorialFinding, InteractionFinding};
-use super::trial::{Cell, Reading, Scale, Trial};
+use super::trial::{Cell, Reading, Trial};
 use super::{anova, every_pair, two_level};
+use crate::model::arm::ArmKind;
+use crate::model::scale::Scale;
 
 /// Most combinations of levels that a model is fitted to.
 const MOST_COMBINATIONS: usize = 512;
@@ -34,12 +36,17 @@ fn varying(trial: &Trial) -> Vec<Varying> {
     let variables = trial.cells.first().map(|c| c.levels.keys()).into_iter().flatten();
     let columns = variables.map(|name| (name.clone(), false)).chain([("arm".to_owned(), true)]);
     let counted = columns.map(|(name, is_arm)| {
-        let mut seen: Vec<&str> = trial.cells.iter().map(|c| level(c, &name, is_arm)).collect();
+        let mut seen: Vec<&str> = crossed(trial).map(|c| level(c, &name, is_arm)).collect();
         seen.sort_unstable();
         seen.dedup();
         Varying { name, is_arm, levels: seen.len() }
     });
     counted.filter(|v| v.levels > 1).collect()
+}
+
+/// All but the twin, which is no level of anything: it is the control once more.
+fn crossed(trial: &Trial) -> impl Iterator<Item = &Cell> {
+    trial.cells.iter().filter(|cell| cell.kind != ArmKind::Twin)
 }
 
 fn level<'a>(cell: &'a Cell, name: &str, is_arm: bool) -> &'a str {
@@ -87,7 +94,7 @@ pub fn interactions(trial: &Trial, blocks: &[u32]) -> Vec<InteractionFinding> {
         let mut absent = BTreeMap::new();
         let gathered = gather(trial, blocks, response, Scale::Linear, &names, &mut 0);
         // The margin of a linear analysis is in the unit, and interactions take a relative one.
-        let margin = asked.margin.filter(|_| trial.scale == Scale::Log);
+        let margin = asked.margin.filter(|_| asked.scale == Scale::Log);
         let pairs = gathered
             .map(|(y, factors, block)| every_pair::interactions(&y, &factors, block.as_ref(), margin));
         let pairs = pairs.unwrap_or_else(|why| {
@@ -119,7 +126,7 @@ fn gather(
     let mut y = vec![];
     let mut labels: Vec<Vec<&str>> = names.iter().map(|_| vec![]).collect();
     let mut of_block: Vec<&str> = vec![];
-    for cell in &trial.cells {
+    for cell in crossed(trial) {
         for run in blocks.iter().flat_map(|b| cell.in_block(*b)) {
             let Reading::Value(value) = run.readings[response] else {
                 *not_used += 1;

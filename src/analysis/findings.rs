@@ -9,9 +9,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::anova::Anova;
-use super::drift::Drift;
+use super::change_point::ChangePoints;
+use super::drift::{Drift, Halves};
 use super::every_pair::Pair;
 use super::first_place::FirstPlace;
+use super::noise_floor::{NoiseFloor, Together};
+use super::reversal::Reversal;
 use super::two_level::TwoLevel;
 use crate::model::arm::ArmKind;
 use crate::model::cell::CellId;
@@ -57,6 +60,9 @@ pub struct Findings {
     pub interactions: Vec<InteractionFinding>,
     /// Whether something moved while the runs were made, response by response.
     pub environment: Vec<EnvironmentFinding>,
+    /// Where levels change along a ladder or a history, response by response; empty where not asked.
+    #[serde(default)]
+    pub change_points: Vec<ChangePointFinding>,
     /// What could be wrong with these numbers, in words.
     pub cautions: Vec<String>,
     /// What single runs give ground for, each kind once with its count: host-bound, software stamps…
@@ -64,6 +70,19 @@ pub struct Findings {
     pub run_cautions: Vec<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub absent: BTreeMap<String, String>,
+}
+
+/// Where the level of one response changes along a column.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangePointFinding {
+    pub response: String,
+    /// `history` or `ladder`.
+    pub of: String,
+    /// Column of the names.
+    pub along: String,
+    /// Rows that gave no number above 0 and are not in the search.
+    pub not_used: u64,
+    pub found: ChangePoints,
 }
 
 /// What became of the rows of a table.
@@ -109,12 +128,33 @@ pub struct InteractionFinding {
     pub absent: BTreeMap<String, String>,
 }
 
-/// What the order of the runs shows.
+/// Whether the environment may be the cause of what was found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EnvironmentFinding {
     pub response: String,
     pub drift: Option<Drift>,
     pub first_place: Option<FirstPlace>,
+    /// How far two identical controls are apart, where the campaign has an A/A cell.
+    #[serde(default)]
+    pub noise_floor: Option<NoiseFloor>,
+    /// Arm by arm, those that can be compared.
+    #[serde(default)]
+    pub arms: Vec<ArmEnvironment>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub absent: BTreeMap<String, String>,
+}
+
+/// How an arm and its control moved over blocks, hosts and days.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ArmEnvironment {
+    pub arm: String,
+    pub together: Together,
+    /// The effect in the first half of the blocks against the second.
+    pub halves: Option<Halves>,
+    /// The effect host by host, where its grid points are of several.
+    pub hosts: Option<Reversal>,
+    /// The effect day by day, where its blocks are of several.
+    pub days: Option<Reversal>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub absent: BTreeMap<String, String>,
 }

@@ -10,19 +10,10 @@ use super::findings::Interval;
 use super::order_statistic::median_of_sorted;
 use super::signed_rank::{self, FEWEST_PAIRS};
 use super::tail::{t_reach, t_two_sided};
+use crate::model::scale::Scale;
 
 /// False alarms allowed to one test.
 const ALPHA: f64 = 0.05;
-
-/// On which scale gains are said to add.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Scale {
-    /// Ratios: both together = product of the two.
-    Log,
-    /// Differences in the unit of the response: both together = sum of the two.
-    Linear,
-}
 
 /// What may be said of gains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -265,18 +256,11 @@ fn corner(values: &[f64]) -> Corner {
 }
 
 fn on(scale: Scale, value: f64) -> Option<f64> {
-    match scale {
-        Scale::Log => (value > 0.0).then(|| value.ln()),
-        Scale::Linear => Some(value),
-    }
-    .filter(|v| v.is_finite())
+    scale.of(value).filter(|v| v.is_finite())
 }
 
 fn back(scale: Scale, value: f64) -> f64 {
-    match scale {
-        Scale::Log => value.exp().min(f64::MAX),
-        Scale::Linear => value,
-    }
+    scale.effect(value).min(f64::MAX)
 }
 
 fn back_interval(scale: Scale, i: Interval) -> Interval {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 
 use super::effect::{ALPHA, Measured, Point, measure};
-use super::findings::{Effect, Family, Findings, RerunFinding, VERSION, Verdict};
+use super::findings::{Effect, Family, Findings, Interval, RerunFinding, VERSION, Verdict};
 use super::permutation::Laws;
 use super::rerun::{self, Rerun};
 use super::summary::{Shares, summarise};
@@ -17,6 +17,7 @@ use crate::evidence::rows::Loss;
 use crate::model::arm::ArmKind;
 use crate::model::outcome::Fate;
 use crate::model::response::Response;
+use crate::model::scale::Scale;
 
 /// Judges the evidence of a record. Pure and repeatable: the same evidence yields the same findings.
 pub fn judge(evidence: &Evidence) -> Findings {
@@ -40,7 +41,8 @@ pub fn judge(evidence: &Evidence) -> Findings {
 
 /// Judges runs of any origin.
 pub fn judge_trial(trial: &Trial) -> Findings {
-    let arms: Vec<(&Arm, Vec<Point>)> = points(trial);
+    let (twins, arms): (Vec<_>, Vec<_>) =
+        points(trial).into_iter().partition(|(arm, _)| arm.kind == ArmKind::Twin);
     let family = family(&trial.responses, &arms);
     let blocks = trial.planned_blocks();
     let mut bench = Bench { trial, blocks: &blocks, laws: Laws::default(), found: Verdicts::default() };
@@ -54,7 +56,7 @@ pub fn judge_trial(trial: &Trial) -> Findings {
         table: None,
         pilot: trial.pilot,
         complete: true,
-        method: method::method(trial.scale),
+        method: method::method(primary_scale(&trial.responses)),
         family,
         sums: None,
         cells: trial.cells.iter().map(|c| summarise(trial, c, &blocks, &mut shares)).collect(),
@@ -63,7 +65,8 @@ pub fn judge_trial(trial: &Trial) -> Findings {
         effects_with_reruns: reruns,
         factorials: factorial::analyse(trial, &blocks),
         interactions: factorial::interactions(trial, &blocks),
-        environment: environment::look(trial, &blocks),
+        environment: environment::look(trial, &blocks, &twins, &arms),
+        change_points: vec![],
         cautions: vec![],
         run_cautions: vec![],
         absent: ["record", "campaign", "sums"]
@@ -96,9 +99,25 @@ struct Verdicts {
 }
 
 /// Responses with whether they are exploratory; without a declared primary one the first is it.
-fn ranked(responses: &[Response]) -> impl Iterator<Item = (&Response, bool)> {
+pub fn ranked(responses: &[Response]) -> impl Iterator<Item = (&Response, bool)> {
     let any = responses.iter().any(|r| r.primary);
     responses.iter().enumerate().map(move |(i, r)| (r, if any { !r.primary } else { i > 0 }))
+}
+
+/// The scale that the answers are on: that of the first primary response.
+fn primary_scale(responses: &[Response]) -> Scale {
+    ranked(responses).find(|(_, exploratory)| !exploratory).map_or(Scale::Log, |(r, _)| r.scale)
+}
+
+/// Intervals of the pooled effects on one response, of every arm that counts in the family.
+pub fn pooled_intervals(trial: &Trial, response: &str) -> Vec<Option<Interval>> {
+    let Some(at) = trial.responses.iter().position(|r| r.name == response) else { return vec![] };
+    let (blocks, mut laws) = (trial.planned_blocks(), Laws::default());
+    let arms = points(trial);
+    let compared = arms.iter().filter(|(arm, points)| is_compared(arm, points));
+    compared
+        .map(|(arm, points)| measure(trial, at, arm, points, &blocks, &mut laws).effect.interval)
+        .collect()
 }
 
 fn family(responses: &[Response], arms: &[(&Arm, Vec<Point>)]) -> Family {
@@ -122,11 +141,12 @@ fn family(responses: &[Response], arms: &[(&Arm, Vec<Point>)]) -> Family {
 /// Does an arm count in the family? Anchors only show where the control stands, and an arm without a
 /// live pair was turned down before any timing, so that leaving it out cannot favour anything.
 fn is_compared(arm: &Arm, points: &[Point]) -> bool {
-    arm.kind != ArmKind::Anchor && points.iter().any(|p| p.obstacle.is_none())
+    matches!(arm.kind, ArmKind::Treatment | ArmKind::Combination)
+        && points.iter().any(|p| p.obstacle.is_none())
 }
 
 /// Where each arm may be compared with the control: every grid point where it was planned to run.
-fn points(trial: &Trial) -> Vec<(&Arm, Vec<Point>)> {
+pub fn points(trial: &Trial) -> Vec<(&Arm, Vec<Point>)> {
     let of_control = trial.cells.iter().enumerate().filter(|(_, c)| c.kind == ArmKind::Control);
     let controls: BTreeMap<Vec<(&String, &String)>, usize> =
         of_control.map(|(at, c)| (sorted(&c.levels), at)).collect();
@@ -226,7 +246,8 @@ impl Bench<'_> {
         let Pooled { response, exploratory, arm, points, measured } = pooled;
         let (p, family) =
             if in_family { (measured.effect.p_adjusted, comparisons) } else { (measured.effect.p, 1) };
-        let whole = Circumstances { pilot: self.trial.pilot, p, family, gate: None };
+        let gate = environment::reversed(self.trial, response, points, self.blocks);
+        let whole = Circumstances { pilot: self.trial.pilot, p, family, gate };
         // A single grid point is the pooled effect itself, so nothing of it is worked out again.
         let alone = (points.len() == 1).then(|| measured.clone());
         self.found.answers.push(decide(measured, &whole));

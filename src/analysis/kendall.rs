@@ -73,7 +73,8 @@ impl Count {
     pub fn of(stratum: &[(f64, f64)]) -> Count {
         let mut sorted = stratum.to_vec();
         sorted.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        let paired = |sizes: &[usize]| sizes.iter().map(|size| size * (size - 1) / 2).sum::<usize>();
+        let paired =
+            |sizes: &[usize]| sizes.iter().map(|size| size * size.saturating_sub(1) / 2).sum::<usize>();
         let both = sorted.chunk_by(|a, b| a == b).map(<[(f64, f64)]>::len).collect::<Vec<_>>();
         let ties = [groups(stratum.iter().map(|pair| pair.0)), groups(stratum.iter().map(|pair| pair.1))];
         // Tied in neither: all, less those tied in one, and those tied in both were taken off twice.

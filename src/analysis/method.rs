@@ -1,7 +1,7 @@
 //! How the numbers of findings were made, in words.
 
 use super::findings::Method;
-use super::trial::Scale;
+use crate::model::scale::Scale;
 
 /// What is told with every set of findings.
 pub fn method(scale: Scale) -> Method {

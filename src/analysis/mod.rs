@@ -1,6 +1,7 @@
 //! Evidence judged: summaries, effects and verdicts.
 
 pub mod accurate;
+pub mod along;
 pub mod analyse;
 pub mod anova;
 pub mod balanced;
@@ -18,6 +19,7 @@ pub mod factor;
 pub mod factorial;
 pub mod findings;
 pub mod first_place;
+pub mod foresight;
 pub mod history;
 pub mod holm;
 pub mod hyperfine;
@@ -32,6 +34,7 @@ pub mod noise_floor;
 pub mod of_record;
 pub mod of_table;
 pub mod order_statistic;
+pub mod paired;
 pub mod pairs;
 pub mod permutation;
 pub mod power;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::pairs::said;
 use super::setup;
-use super::trial::{Arm, Block, Cell, Reading, Run, Scale, Trial};
+use super::trial::{Arm, Block, Cell, Reading, Run, Trial};
 use crate::evidence::event::{CellNote, RunNote};
 use crate::evidence::fold::{Evidence, RunRow};
 use crate::model::cell::CellId;
@@ -28,9 +28,11 @@ pub fn trial(evidence: &Evidence) -> Trial {
         last.insert((&row.note.run.cell, row.note.run.block), (at, row));
     }
     let mut runs: BTreeMap<&CellId, Vec<Run>> = BTreeMap::new();
+    let mut hosts: BTreeMap<&CellId, String> = BTreeMap::new();
     for ((cell, number), (at, row)) in last {
         let block = numbers.partition_point(|n| *n < number) as u32;
         let readings = responses.iter().map(|r| reading(&row.note, r, deadline)).collect();
+        hosts.entry(cell).or_insert_with(|| hosts_of(&row.note));
         runs.entry(cell).or_default().push(Run {
             block,
             session: row.session as u32,
@@ -43,25 +45,39 @@ pub fn trial(evidence: &Evidence) -> Trial {
     Trial {
         deadlines: responses.iter().map(|r| deadline.filter(|_| r.name == TIME)).collect(),
         responses,
-        scale: Scale::Log,
         pilot: opening.is_some_and(|o| o.pilot),
         arms: opening
             .map_or(vec![], |o| o.arms.iter().map(|a| Arm { name: a.name.clone(), kind: a.kind }).collect()),
         cells: in_grid_order(evidence)
             .into_iter()
-            .map(|note| cell(note, deadline, runs.remove(&note.cell).unwrap_or_default()))
+            .map(|note| {
+                let hosts = hosts.remove(&note.cell).unwrap_or_default();
+                cell(note, deadline, hosts, runs.remove(&note.cell).unwrap_or_default())
+            })
             .collect(),
         blocks: numbers.iter().map(|n| block(evidence, *n)).collect(),
         differences: differences(evidence),
     }
 }
 
-fn cell(note: &CellNote, deadline: Option<f64>, runs: Vec<Run>) -> Cell {
+/// Hosts of a run, by name, in the order of its roles.
+fn hosts_of(run: &RunNote) -> String {
+    let mut hosts: Vec<&str> = vec![];
+    for role in &run.roles {
+        if !hosts.contains(&role.host.as_str()) {
+            hosts.push(&role.host);
+        }
+    }
+    hosts.join(" and ")
+}
+
+fn cell(note: &CellNote, deadline: Option<f64>, hosts: String, runs: Vec<Run>) -> Cell {
     let mut cell = Cell {
         id: note.cell.clone(),
         arm: note.arm.clone(),
         kind: note.kind,
         levels: note.levels.clone(),
+        hosts,
         fate: note.fate,
         reason: note.reason.clone(),
         deadlines: deadline.into_iter().collect(),
@@ -73,7 +89,9 @@ fn cell(note: &CellNote, deadline: Option<f64>, runs: Vec<Run>) -> Cell {
 
 fn block(evidence: &Evidence, number: u32) -> Block {
     let rerun_of = evidence.blocks.get(&number).and_then(|b| b.rerun_of.clone());
-    Block { label: number.to_string(), rerun_of }
+    let first = evidence.runs.iter().find(|row| row.note.run.block == number);
+    let day = first.and_then(|row| row.at.get(.."2026-11-30".len())).map(str::to_owned);
+    Block { label: number.to_string(), rerun_of, day }
 }
 
 /// The last number that a run gave, the bound that its timeout is, or why there is neither.

@@ -73,15 +73,12 @@ pub fn trial(
         Trial {
             deadlines: deadlines(question, &cells),
             responses: responses(question),
-            scale: question.scale,
             pilot: false,
             arms: grid.arms(),
             cells,
             blocks: match block {
-                Some(labels) => {
-                    labels.names.iter().map(|l| Block { label: l.clone(), rerun_of: None }).collect()
-                }
-                None => vec![Block { label: String::new(), rerun_of: None }],
+                Some(labels) => labels.names.iter().map(|l| Block::named(l)).collect(),
+                None => vec![Block::named("")],
             },
             differences: BTreeMap::new(),
         },
@@ -119,6 +116,7 @@ fn responses(question: &Question) -> Vec<Response> {
         name: name.clone(),
         unit: question.unit.clone(),
         better: question.better,
+        scale: question.scale,
         margin: question.margin,
         primary: at == 0,
     };
@@ -228,6 +226,7 @@ impl<'a> Grid<'a> {
             arm,
             kind: if own { ArmKind::Control } else { ArmKind::Treatment },
             levels,
+            hosts: String::new(),
             fate: Fate::Live,
             reason: None,
             deadlines: vec![],

@@ -31,14 +31,14 @@ pub enum Said {
 
 /// Reads one response of a run of a cell.
 pub fn said_by(trial: &Trial, cell: &Cell, run: &Run, response: usize) -> Said {
-    let name = &trial.responses[response].name;
+    let (name, scale) = (&trial.responses[response].name, trial.responses[response].scale);
     let on = |value: f64| {
         let block = &trial.blocks[run.block as usize].label;
         let of_block = if block.is_empty() { String::new() } else { format!(" in block {block}") };
-        trial.scale.of(value).ok_or_else(|| format!("{name} of {} is {value}{of_block}", cell.id))
+        scale.of(value).ok_or_else(|| format!("{name} of {} is {value}{of_block}", cell.id))
     };
     // A bound that has no logarithm says nothing, and is no reason to refuse the comparison.
-    let bound = |value: f64, open: f64| trial.scale.of(value).unwrap_or(open);
+    let bound = |value: f64, open: f64| scale.of(value).unwrap_or(open);
     match &run.readings[response] {
         Reading::Value(value) => match on(*value) {
             Ok(v) => Said::Value(Reach { low: v, high: v, rank: v }),

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use super::accurate::moments;
-use super::signed_rank::MOST_PAIRS;
+
+/// Nobody plans more blocks, and the law of the sums takes time with their cube.
+const MOST_BLOCKS: usize = 200;
 
 /// Drawn campaigns: the standard error of a power of 80 % is 0.6 %.
 const DRAWS: usize = 4_000;
@@ -47,10 +49,10 @@ pub fn blocks_needed(effect: f64, alpha: f64, wanted: f64) -> Option<usize> {
     let enough = |blocks: usize| power(blocks, alpha, effect).is_some_and(|p| p >= wanted);
     let (mut low, mut high) = (1, 8);
     while !enough(high) {
-        if high == MOST_PAIRS {
+        if high == MOST_BLOCKS {
             return None;
         }
-        (low, high) = (high, (2 * high).min(MOST_PAIRS));
+        (low, high) = (high, (2 * high).min(MOST_BLOCKS));
     }
     while high - low > 1 {
         let middle = low + (high - low) / 2;
@@ -81,6 +83,12 @@ pub struct Reach {
     pub from_change: f64,
     pub to_change: f64,
     pub sentence: String,
+}
+
+/// By a standard deviation of the paired log ratios that somebody names. None where the design cannot
+/// reach its level, or has more than 200 blocks.
+pub fn change_found(sd: f64, blocks: usize, comparisons: usize, alpha: f64) -> Option<f64> {
+    Some((detectable(blocks, alpha / comparisons.max(1) as f64, 0.8)? * sd).exp_m1())
 }
 
 /// From paired log ratios of a pilot. None where they have no spread, or where the design cannot
@@ -118,7 +126,7 @@ struct Game {
 
 impl Game {
     fn of(blocks: usize, alpha: f64) -> Option<Game> {
-        if blocks == 0 || blocks > MOST_PAIRS {
+        if blocks == 0 || blocks > MOST_BLOCKS {
             return None;
         }
         let mut random = ChaCha8Rng::seed_from_u64(SEED);

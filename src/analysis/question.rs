@@ -1,7 +1,7 @@
 //! What is asked of a table: which column is what, and how values count.
 
-use super::trial::Scale;
 use crate::model::response::Better;
+use crate::model::scale::Scale;
 
 /// A question about a table.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +25,26 @@ pub struct Question {
     pub margin: Option<f64>,
     /// Unit of the responses; may be empty.
     pub unit: String,
+    /// Where changes of level are looked for.
+    pub along: Option<Along>,
+}
+
+/// A column whose names stand in a row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Along {
+    /// Every row is a point, named by this column.
+    History(String),
+    /// Releases of this column, each measured in every block.
+    Ladder(String),
+}
+
+impl Along {
+    /// Its column.
+    pub fn column(&self) -> &String {
+        match self {
+            Along::History(column) | Along::Ladder(column) => column,
+        }
+    }
 }
 
 /// Where a run was cut off, in the unit of the first response.
@@ -46,7 +66,15 @@ impl Question {
     /// Columns that are read as names.
     pub fn label_columns(&self) -> Vec<&String> {
         let arm = self.control.as_ref().map(|(column, _)| column);
-        self.factors.iter().chain(arm).chain(&self.block).chain(&self.order).chain(&self.status).collect()
+        let along = self.along.as_ref().map(Along::column);
+        self.factors
+            .iter()
+            .chain(along)
+            .chain(arm)
+            .chain(&self.block)
+            .chain(&self.order)
+            .chain(&self.status)
+            .collect()
     }
 
     /// Columns that are read as numbers.

@@ -468,3 +468,17 @@ fn cells_stand_in_the_order_of_the_campaign_and_not_of_their_decisions() {
     let cells: Vec<String> = judge(&record.evidence).cells.into_iter().map(|c| c.cell.0).collect();
     assert_eq!(cells, ["size=1/old", "size=1/new", "size=8/old", "size=8/new"]);
 }
+
+#[test]
+fn a_campaign_that_asks_for_the_linear_scale_is_judged_by_differences() {
+    let mut record = grid();
+    let opening = record.evidence.opening.as_mut().expect("an opening");
+    opening.responses[0].scale = crate::model::scale::Scale::Linear;
+    opening.responses[0].margin = Some(1000.0);
+    let findings = judge(&record.evidence);
+    let new = findings.answers.iter().find(|a| a.arm == "new").unwrap();
+    assert_eq!((new.ratio, new.scale.as_str(), new.verdict), (None, "linear", Verdict::Equivalent));
+    assert!(new.difference.is_some_and(|d| d < 0.0), "{new:?}");
+    assert!(findings.method.scale.starts_with("linear"), "{}", findings.method.scale);
+    survives_json(&findings);
+}

@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::analyse::analyse;
 use super::findings::{Effect, Findings, ResponseSummary, Verdict};
 use super::question::{Deadline, Question, Reduction};
-use super::trial::Scale;
 use crate::model::response::Better;
+use crate::model::scale::Scale;
 
 fn asked() -> Question {
     Question {
@@ -19,6 +19,7 @@ fn asked() -> Question {
         deadline: None,
         samples: None,
         scale: Scale::Log,
+        along: None,
         better: Better::Lower,
         margin: None,
         unit: String::new(),

@@ -5,10 +5,11 @@ use serde_json::Value;
 use super::contrast::difference;
 use super::every_pair::interactions;
 use super::factor::Factor;
-use super::interaction::{Adds, Gains, Scale, additivity, of_blocks, of_cells};
+use super::interaction::{Adds, Gains, additivity, of_blocks, of_cells};
 use super::split_plot::split;
 use super::tests_anova::read;
 use super::two_level::{TwoLevel, effects};
+use crate::model::scale::Scale;
 
 fn close(what: &str, found: f64, right: f64, digits: i32) {
     let far = (found - right).abs() / right.abs().max(1.0);

@@ -4,10 +4,18 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
 use super::drift::{ControlRun, halves, of_controls};
+use super::findings::{Findings, Verdict};
 use super::first_place::{PlacedRun, penalty};
+use super::judge::{judge, judge_trial};
 use super::noise_floor::{move_together, of_twins};
 use super::power::normal;
 use super::reversal::{Agreement, across};
+use super::trial::Trial;
+use crate::evidence::event::Event;
+use crate::evidence::example::{self, Record};
+use crate::model::arm::ArmKind;
+use crate::model::job::End;
+use crate::model::outcome::Fate;
 
 /// Controls of `cells` grid points over `blocks`, with a drift from first to last, spread of blocks
 /// and spread of runs.
@@ -140,4 +148,120 @@ fn a_host_that_says_the_opposite_is_never_averaged_away() {
     assert_eq!(across("host", &[group("a", 0.1), group("b", 0.02)], 0.05).agreement, Agreement::Same);
     assert_eq!(across("day", &[group("mon", 0.1), group("tue", -0.0015)], 0.05).agreement, Agreement::Mixed);
     assert_eq!(across("day", &[group("mon", 0.1)], 0.05).agreement, Agreement::Unknown);
+}
+
+/// A judged record of 10 blocks: `new` on two sizes, run on the hosts that `host` names, and perhaps the
+/// control again. `change` gives the log of new over old by size and block.
+fn judged(host: [&str; 2], twin: Option<f64>, change: impl Fn(usize, u32) -> f64) -> Findings {
+    let mut arms = vec![("new", ArmKind::Treatment)];
+    arms.extend(twin.map(|_| ("old-again", ArmKind::Twin)));
+    let mut record = Record::open(&arms, 10);
+    let mut random = ChaCha8Rng::seed_from_u64(5);
+    let names: Vec<&str> = std::iter::once("old").chain(arms.iter().map(|arm| arm.0)).collect();
+    let mut cells = vec![];
+    for (at, size) in ["1", "8"].into_iter().enumerate() {
+        cells.extend(
+            names.iter().map(|arm| (at, *arm, record.cell(&[("size", size)], arm, Fate::Live, None))),
+        );
+    }
+    for block in 1..=10 {
+        record.block(block, None, &cells.iter().map(|cell| &cell.2).collect::<Vec<_>>());
+        let height = 0.2 * normal(&mut random);
+        for (size, arm, cell) in &cells {
+            let own = match *arm {
+                "new" => change(*size, block),
+                "old-again" => twin.unwrap_or(0.0),
+                _ => 0.0,
+            };
+            let mut run = example::run(&cell.0, block, (height + own + 0.003 * normal(&mut random)).exp());
+            run.roles = vec![example::role("run", host[*size], "scan", End::Exited(0))];
+            record.run(run);
+        }
+    }
+    record.push(Event::Closed { complete: true, reason: None });
+    judge(&record.evidence)
+}
+
+#[test]
+fn hosts_that_say_the_opposite_leave_no_common_verdict() {
+    let reversed = judged(["h1", "h2"], None, |size, _| if size == 0 { -0.3 } else { 0.1 });
+    let hosts = reversed.environment[0].arms[0].hosts.as_ref().expect("two hosts");
+    assert_eq!((hosts.agreement, hosts.groups.len()), (Agreement::Reversed, 2));
+    assert_eq!(reversed.answers[0].verdict, Verdict::Inconclusive, "{}", reversed.answers[0].sentence);
+    assert!(reversed.answers[0].sentence.contains("not the same on every host"));
+    assert!(
+        reversed.cautions.iter().any(|c| c.contains("reversed between hosts")),
+        "{:?}",
+        reversed.cautions
+    );
+    // On one host the same numbers are an interaction with the size, and the average stands.
+    let one_host = judged(["h1", "h1"], None, |size, _| if size == 0 { -0.3 } else { 0.1 });
+    assert_eq!(
+        (one_host.answers[0].verdict, &one_host.environment[0].arms[0].hosts),
+        (Verdict::Better, &None)
+    );
+    let same = judged(["h1", "h2"], None, |_, _| -0.1);
+    assert_eq!(same.answers[0].verdict, Verdict::Better);
+}
+
+#[test]
+fn arms_that_move_together_and_halves_that_differ_are_told() {
+    let found = judged(["h1", "h1"], None, |_, block| if block > 5 { -0.2 } else { -0.1 });
+    let arm = &found.environment[0].arms[0];
+    assert!(arm.together.together, "blocks differ by a fifth: {:?}", arm.together);
+    assert!(arm.halves.as_ref().and_then(|h| h.p).is_some_and(|p| p < 0.05), "{:?}", arm.halves);
+    for said in ["not the same in both halves", "rise and fall together"] {
+        assert!(found.cautions.iter().any(|c| c.starts_with("new: ") && c.contains(said)), "{said}");
+    }
+    let steady = judged(["h1", "h1"], None, |_, _| -0.1);
+    assert!(!steady.cautions.iter().any(|c| c.contains("both halves")), "{:?}", steady.cautions);
+}
+
+#[test]
+fn the_control_measured_again_gives_the_noise_floor_and_never_a_verdict() {
+    let quiet = judged(["h1", "h1"], Some(0.0), |_, _| -0.1);
+    let floor = quiet.environment[0].noise_floor.as_ref().expect("a noise floor");
+    assert!(!floor.alarm && floor.n == 10 && floor.floor.is_some_and(|f| f < 0.01), "{floor:?}");
+    assert!(quiet.answers.iter().chain(&quiet.effects).all(|e| e.arm == "new"));
+    assert_eq!((quiet.family.comparisons, &quiet.family.arms[..]), (1, &["new".to_owned()][..]));
+    let without = judged(["h1", "h1"], None, |_, _| -0.1);
+    assert_eq!(quiet.factorials[0].factors, without.factorials[0].factors);
+    assert!(without.environment[0].absent["noise_floor"].contains("aa: true"));
+    let alarmed = judged(["h1", "h1"], Some(0.05), |_, _| -0.1);
+    assert!(alarmed.environment[0].noise_floor.as_ref().is_some_and(|f| f.alarm));
+    assert!(
+        alarmed.cautions.iter().any(|c| c.contains("Two identical controls differ")),
+        "{:?}",
+        alarmed.cautions
+    );
+}
+
+#[test]
+fn days_that_say_the_opposite_are_told_like_hosts() {
+    let mut trial = of_two_days(-0.1, 0.1);
+    let found = judge_trial(&trial);
+    let days = found.environment[0].arms[0].days.as_ref().expect("two days");
+    assert_eq!(days.agreement, Agreement::Reversed);
+    assert!(found.answers[0].sentence.contains("not the same on every day"), "{}", found.answers[0].sentence);
+    trial.blocks.iter_mut().for_each(|block| block.day = Some("2026-11-30".into()));
+    assert_eq!(judge_trial(&trial).environment[0].arms[0].days, None);
+}
+
+/// Twelve blocks on two days, with the log of the effect on each.
+fn of_two_days(first: f64, second: f64) -> Trial {
+    let mut record = Record::open(&[("new", ArmKind::Treatment)], 12);
+    let cells = ["old", "new"].map(|arm| record.cell(&[("size", "1")], arm, Fate::Live, None));
+    let mut random = ChaCha8Rng::seed_from_u64(6);
+    for block in 1..=12 {
+        record.block(block, None, &cells.iter().collect::<Vec<_>>());
+        let effect = if block <= 6 { first } else { second };
+        record.measured(&cells[0], block, (0.003 * normal(&mut random)).exp());
+        record.measured(&cells[1], block, (effect + 0.003 * normal(&mut random)).exp());
+    }
+    let mut trial = super::of_record::trial(&record.evidence);
+    assert!(trial.blocks.iter().all(|block| block.day.as_deref() == Some("2026-11-30")));
+    for block in &mut trial.blocks[6..] {
+        block.day = Some("2026-12-01".into());
+    }
+    trial
 }

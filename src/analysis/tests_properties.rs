@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::analyse::analyse;
 use super::findings::{Findings, Verdict};
 use super::question::Question;
-use super::trial::Scale;
 use crate::model::response::Better;
+use crate::model::scale::Scale;
 
 fn question(control: &str, paired: bool) -> Question {
     Question {
@@ -19,6 +19,7 @@ fn question(control: &str, paired: bool) -> Question {
         deadline: None,
         samples: None,
         scale: Scale::Log,
+        along: None,
         better: Better::Lower,
         margin: Some(0.03),
         unit: String::new(),

@@ -15,7 +15,6 @@ pub struct Trial {
     pub responses: Vec<Response>,
     /// Deadline of each response in its own unit, by its place among the responses; only of times.
     pub deadlines: Vec<Option<f64>>,
-    pub scale: Scale,
     pub pilot: bool,
     /// The control is among them where there is one.
     pub arms: Vec<Arm>,
@@ -25,50 +24,6 @@ pub struct Trial {
     pub blocks: Vec<Block>,
     /// What differs between two sessions, only where something does.
     pub differences: BTreeMap<(u32, u32), Vec<String>>,
-}
-
-/// What effects are differences of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Scale {
-    /// Logarithms, so effects are ratios.
-    #[default]
-    Log,
-    /// The values themselves, so effects are differences in their unit.
-    Linear,
-}
-
-impl Scale {
-    /// The word in findings.
-    pub fn word(self) -> &'static str {
-        match self {
-            Scale::Log => "log",
-            Scale::Linear => "linear",
-        }
-    }
-
-    /// A value as the scale has it; None where it has no logarithm.
-    pub fn of(self, value: f64) -> Option<f64> {
-        match self {
-            Scale::Linear => Some(value),
-            Scale::Log => (value > 0.0).then(|| value.ln()),
-        }
-    }
-
-    /// A difference on the scale as an effect: a ratio on the logarithmic one.
-    pub fn effect(self, difference: f64) -> f64 {
-        match self {
-            Scale::Linear => difference,
-            Scale::Log => difference.exp(),
-        }
-    }
-
-    /// The effect that is no effect.
-    pub fn neutral(self) -> f64 {
-        match self {
-            Scale::Linear => 0.0,
-            Scale::Log => 1.0,
-        }
-    }
 }
 
 /// An arm by its name and kind.
@@ -84,6 +39,15 @@ pub struct Block {
     pub label: String,
     /// None for a block of the plan; the cell that a rerun was asked for.
     pub rerun_of: Option<CellId>,
+    /// The day (in UTC) that its first run ended on, where it is known.
+    pub day: Option<String>,
+}
+
+impl Block {
+    /// A block of which nothing is known but its name.
+    pub fn named(label: &str) -> Block {
+        Block { label: label.to_owned(), rerun_of: None, day: None }
+    }
 }
 
 /// A cell with the last attempt of each of its runs, ordered by block.
@@ -93,6 +57,8 @@ pub struct Cell {
     pub arm: String,
     pub kind: ArmKind,
     pub levels: IndexMap<String, String>,
+    /// Names of the hosts that its runs used; empty where nobody said.
+    pub hosts: String,
     pub fate: Fate,
     /// Why it is not live.
     pub reason: Option<String>,

@@ -4,9 +4,9 @@ use super::completion;
 use super::effect::{ALPHA, Measured};
 use super::findings::{Effect, Verdict};
 use super::signed_rank::FEWEST_PAIRS;
-use super::trial::Scale;
 use crate::model::arm::ArmKind;
 use crate::model::response::Better;
+use crate::model::scale::Scale;
 
 /// What decides beside the numbers.
 #[derive(Debug, Clone, Default)]

@@ -24,6 +24,7 @@ pub(super) struct Declared<'a> {
     pub(super) treatments: Option<&'a Entry>,
     pub(super) combine: Option<&'a Entry>,
     pub(super) anchors: Option<&'a Entry>,
+    pub(super) aa: Option<&'a Entry>,
 }
 
 /// Reads all arms into the draft; `arms_whole` tells whether none was lost.
@@ -44,8 +45,30 @@ pub(super) fn read<'a>(declared: Declared<'a>, draft: &mut Draft<'a>) {
     for (at, node) in items(declared.anchors, "anchors", draft).iter().enumerate() {
         whole &= arm(node, at, ArmKind::Anchor, &mut spans, draft).is_some();
     }
+    if let Some(entry) = declared.aa {
+        draft.note("aa", &entry.key);
+        whole &= twin(entry, &spans, draft).is_some();
+    }
     draft.arms_whole = whole;
     same_settings(draft, &spans);
+}
+
+/// `aa: true`: the control a second time in every block.
+fn twin(entry: &Entry, spans: &[(String, Span)], draft: &mut Draft<'_>) -> Option<()> {
+    if !entry.value.flag("`aa`", &mut draft.out)? {
+        return Some(());
+    }
+    let control = &draft.arms[0];
+    let name = format!("{}-again", control.name);
+    if let Some((_, taken)) = spans.iter().find(|(known, _)| *known == name) {
+        let message = format!("the A/A arm is called `{name}`, and so is another arm");
+        draft.out.push(Complaint::error(entry.key.span, message).also(*taken, "the other one"));
+        return None;
+    }
+    let because = Some("the control a second time: how far the two are apart is noise".to_owned());
+    let twin = Arm { kind: ArmKind::Twin, name, because, ..control.clone() };
+    draft.arms.push(twin);
+    Some(())
 }
 
 fn items<'a>(entry: Option<&'a Entry>, key: &str, draft: &mut Draft<'a>) -> &'a [Node] {
@@ -130,7 +153,7 @@ fn one_change(name: &Loc<&str>, changes: &[String], together: bool, draft: &mut 
     let (message, help) = match changes.len() {
         0 => (
             format!("the treatment `{}` is equal to the control", name.value),
-            "change a setting to another level; for an A/A pair declare an anchor with the control's settings",
+            "change a setting to another level; for the control against itself write `aa: true`",
         ),
         count if count > 1 && !together => (
             format!("the treatment `{}` changes {count} settings at once: {}", name.value, quoted(changes)),
@@ -273,6 +296,9 @@ fn same_settings(draft: &mut Draft<'_>, spans: &[(String, Span)]) {
     let mut first: HashMap<Vec<String>, usize> = HashMap::new();
     for at in 0..draft.arms.len() {
         let arm = &draft.arms[at];
+        if arm.kind == ArmKind::Twin {
+            continue;
+        }
         let Some(before) = first.get(&texts(arm)).map(|before| &draft.arms[*before]) else {
             first.insert(texts(arm), at);
             continue;

@@ -8,6 +8,7 @@ use super::steer::Steer;
 use crate::model::arm::Arm;
 use crate::model::level::Level;
 use crate::model::response::Response;
+use crate::model::until::Until;
 use crate::model::workload::Workload;
 use crate::rule::Rule;
 use crate::yaml::Span;
@@ -22,9 +23,13 @@ pub struct Campaign {
     pub pilot: bool,
     /// Path of the hosts file as typed, relative to the campaign file.
     pub hosts: String,
+    /// Path of the dead-ends file as typed, relative to the campaign file.
+    pub dead_ends: Option<String>,
+    /// Dead end to the reason why it is tried again.
+    pub reattempt: IndexMap<String, String>,
     /// Variable to levels, in the order of the file; no list is empty.
     pub variables: IndexMap<String, Vec<Level>>,
-    /// The control first, then treatments, combinations (`a+b`) and anchors; names are unique.
+    /// The control first, then treatments, combinations (`a+b`), anchors and the twin; names are unique.
     pub arms: Vec<Arm>,
     /// Setting or host fact to the template of its text, on every host that a cell uses.
     pub hold: IndexMap<String, String>,
@@ -61,12 +66,35 @@ pub struct Exclusion {
 }
 
 /// How often every cell is measured, and in which order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Blocks {
+    /// All blocks, or those before the first look where the answer's precision decides.
     pub count: u32,
+    pub until: Option<Until>,
     pub order: Order,
     /// Decides the shuffling.
     pub seed: u64,
+}
+
+impl Blocks {
+    /// Blocks that a trial has at most.
+    pub fn most(&self) -> u32 {
+        self.until.as_ref().map_or(self.count, |until| until.most)
+    }
+
+    /// The next number of blocks, from `blocks` on, after which the trial may end.
+    pub fn end_from(&self, blocks: u32) -> u32 {
+        self.until.as_ref().map_or(self.count, |until| until.look_from(self.count, blocks))
+    }
+
+    /// `10 blocks`, or `10 to 30 blocks`.
+    pub fn words(&self) -> String {
+        match (self.most(), self.count) {
+            (1, _) => "1 block".to_owned(),
+            (most, count) if most > count => format!("{count} to {most} blocks"),
+            (most, _) => format!("{most} blocks"),
+        }
+    }
 }
 
 /// The order of the cells within the blocks.

@@ -29,6 +29,7 @@ mod tests_good;
 mod tests_packets;
 #[cfg(test)]
 mod tests_robust;
+mod until;
 pub mod work;
 mod workload;
 

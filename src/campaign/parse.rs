@@ -5,22 +5,25 @@ use indexmap::IndexMap;
 use super::declared::{Accept, Blocks, Campaign, Exclusion, Expected, Order, Places};
 use super::draft::{Draft, Excluded, Preset};
 use super::work::Field;
-use super::{arms, exclusions, fields, naming, responses, sense, steer, workload};
+use super::{arms, exclusions, fields, naming, responses, sense, steer, until, workload};
 use crate::model::facts::KNOWN;
 use crate::model::level::Level;
 use crate::model::setting;
 use crate::yaml::{self, Complaint, Entry, Fields, Source, Span, has_errors, unknown};
 
-pub(super) const KEYS: [&str; 22] = [
+pub(super) const KEYS: [&str; 25] = [
     "campaign",
     "question",
     "hypothesis",
     "hosts",
+    "dead_ends",
+    "reattempt",
     "variables",
     "control",
     "treatments",
     "combine",
     "anchors",
+    "aa",
     "hold",
     "steer",
     "workload",
@@ -36,13 +39,13 @@ pub(super) const KEYS: [&str; 22] = [
     "expect",
 ];
 pub(super) const BASELINE_KEYS: [&str; 1] = ["delivery"];
-pub(super) const BLOCKS_KEYS: [&str; 3] = ["count", "order", "seed"];
+pub(super) const BLOCKS_KEYS: [&str; 4] = ["count", "until", "order", "seed"];
 pub(super) const EXPECT_KEYS: [&str; 4] = ["refused", "rejected", "timed_out", "failed"];
 pub(super) const ORDERS: [(&str, Order); 3] =
     [("mirrored", Order::Mirrored), ("shuffled", Order::Shuffled), ("forward", Order::Forward)];
 
-const BLOCKS: Blocks = Blocks { count: 10, order: Order::Mirrored, seed: 1 };
-const MOST_BLOCKS: u64 = 1000;
+const BLOCKS: Blocks = Blocks { count: 10, until: None, order: Order::Mirrored, seed: 1 };
+pub(super) const MOST_BLOCKS: u64 = 1000;
 const TIMEOUT_MS: u64 = 60_000;
 const MOST_TIMEOUT_MS: u64 = 7 * 86_400_000;
 const MAX_CELLS: u64 = 10_000;
@@ -96,6 +99,8 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
     let question = need("question", draft).and_then(|entry| words(entry, draft));
     let hypothesis = file.get("hypothesis").map(|entry| words(entry, draft));
     let hosts = need("hosts", draft).and_then(|entry| words(entry, draft));
+    let dead_ends = file.get("dead_ends").map(|entry| words(entry, draft));
+    let reattempt = file.get("reattempt").map_or(Some(IndexMap::new()), |entry| reattempt(entry, draft));
     if let Some(entry) = file.get("variables") {
         draft.note("variables", &entry.key);
         variables(entry, draft);
@@ -106,6 +111,7 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
         treatments: file.get("treatments"),
         combine: file.get("combine"),
         anchors: file.get("anchors"),
+        aa: file.get("aa"),
     };
     arms::read(declared, draft);
     let hold = file.get("hold").map_or(Some(IndexMap::new()), |entry| hold(entry, draft));
@@ -118,7 +124,7 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
     let accept = file.get("accept").map_or(Some(Vec::new()), |entry| accept(entry, draft));
     let baseline = file.get("baseline").map_or(Some(false), |entry| baseline(entry, draft));
     exclusions::read(file.get("exclude"), draft);
-    let blocks = file.get("blocks").map_or(Some(BLOCKS), |entry| blocks(entry, draft));
+    let mut blocks = file.get("blocks").map_or(Some(BLOCKS), |entry| self::blocks(entry, draft));
     let timeout_ms = file.get("timeout").map_or(Some(TIMEOUT_MS), |entry| {
         draft.note("timeout", &entry.key);
         entry.value.duration_ms("`timeout`", 1..=MOST_TIMEOUT_MS, &mut draft.out)
@@ -132,7 +138,8 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
     let expect = file.get("expect").map_or(Some(Expected::default()), |entry| expect(entry, draft));
     sense::names(draft);
     fields::check(timeout_ms, draft);
-    sense::size(max_cells, blocks, pilot, draft);
+    sense::size(max_cells, blocks.as_ref(), pilot, draft);
+    until::check(blocks.as_mut(), &responses, draft);
     exclusions::check(draft);
     Some(Campaign {
         name: name?.value.to_owned(),
@@ -140,6 +147,8 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
         hypothesis: hypothesis.flatten(),
         pilot: pilot?,
         hosts: hosts?,
+        dead_ends: dead_ends.map_or(Some(None), |file| file.map(Some))?,
+        reattempt: reattempt?,
         variables: std::mem::take(&mut draft.variables),
         arms: std::mem::take(&mut draft.arms),
         hold: hold?,
@@ -160,6 +169,20 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
 fn words(entry: &Entry, draft: &mut Draft<'_>) -> Option<String> {
     draft.note(entry.key.value.as_str(), &entry.key);
     entry.value.words(&format!("`{}`", entry.key.value), &mut draft.out).map(|text| text.value.to_owned())
+}
+
+/// Dead end to the reason why it is tried again.
+fn reattempt(entry: &Entry, draft: &mut Draft<'_>) -> Option<IndexMap<String, String>> {
+    draft.note("reattempt", &entry.key);
+    let mut reasons = IndexMap::new();
+    for Entry { key, value } in entry.value.entries("`reattempt`", &mut draft.out)? {
+        let what = format!("reattempt.{}", key.value);
+        draft.note(what.as_str(), key);
+        if let Some(reason) = value.words(&format!("`{what}`"), &mut draft.out) {
+            reasons.insert(key.value.clone(), reason.value.to_owned());
+        }
+    }
+    Some(reasons)
 }
 
 fn variables(entry: &Entry, draft: &mut Draft<'_>) {
@@ -279,9 +302,11 @@ fn blocks(entry: &Entry, draft: &mut Draft<'_>) -> Option<Blocks> {
     let seed = fields
         .get("seed")
         .map_or(Some(BLOCKS.seed), |entry| entry.value.count("`blocks.seed`", 0..=u64::MAX, &mut draft.out));
+    let until = fields.get("until").map(|entry| until::read(entry, draft));
     // A seed that cannot be read is an error already, and must not hide that the count is too small.
     Some(Blocks {
         count: count? as u32,
+        until: until.map_or(Some(None), |until| until.map(Some))?,
         order: order.unwrap_or(BLOCKS.order),
         seed: seed.unwrap_or(BLOCKS.seed),
     })

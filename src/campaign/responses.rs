@@ -3,10 +3,11 @@
 use super::draft::{Draft, PacketsShape, Preset};
 use crate::model::metric::{COMMAND, Metric, Need, PACKETS, unit_shown};
 use crate::model::response::{Better, Response};
+use crate::model::scale::Scale;
 use crate::model::workload::Stamps;
 use crate::yaml::{Complaint, Entry, Fields, Node, Span, unknown};
 
-pub(super) const RESPONSE_KEYS: [&str; 5] = ["name", "unit", "better", "margin", "primary"];
+pub(super) const RESPONSE_KEYS: [&str; 6] = ["name", "unit", "better", "scale", "margin", "primary"];
 
 /// The metrics that a workload yields; the first whose needs are met is its natural primary response.
 fn metrics(preset: Preset) -> &'static [Metric] {
@@ -24,7 +25,7 @@ pub(super) fn read(entry: Option<&Entry>, draft: &mut Draft<'_>) -> Vec<Response
         // What any run of frames has, such as `lost`, is nobody's first question.
         let suits = |metric: &&Metric| !metric.needs.is_empty() && lacks(metric, shape).is_none();
         let first = known.iter().find(suits).unwrap_or(&known[0]);
-        response(first, None, true, shape)
+        response(first, Judged { scale: Scale::Log, margin: None, primary: true }, shape)
     };
     let Some(entry) = entry else { return known.map(natural).into_iter().collect() };
     draft.note("responses", &entry.key);
@@ -54,12 +55,21 @@ pub(super) fn read(entry: Option<&Entry>, draft: &mut Draft<'_>) -> Vec<Response
     responses
 }
 
-fn response(metric: &Metric, margin: Option<f64>, primary: bool, shape: Option<PacketsShape>) -> Response {
+/// What the file says of how a response is judged.
+struct Judged {
+    scale: Scale,
+    margin: Option<f64>,
+    primary: bool,
+}
+
+fn response(metric: &Metric, judged: Judged, shape: Option<PacketsShape>) -> Response {
+    let Judged { scale, margin, primary } = judged;
     let software = shape.is_some_and(|shape| shape.stamps == Some(Stamps::Software));
     Response {
         name: metric.name.to_owned(),
         unit: unit_shown(metric, software),
         better: metric.better,
+        scale,
         margin,
         primary,
     }
@@ -68,7 +78,13 @@ fn response(metric: &Metric, margin: Option<f64>, primary: bool, shape: Option<P
 fn one(node: &Node, known: Option<&'static [Metric]>, draft: &mut Draft<'_>) -> Option<(Response, Span)> {
     let fields = Fields::open(node, node.span, "a response", &RESPONSE_KEYS, &mut draft.out)?;
     let name = fields.need("name", "a response", &mut draft.out)?.value.text("`name`", &mut draft.out)?;
-    let margin = fields.get("margin").map(|entry| entry.value.percent("`margin`", &mut draft.out));
+    let scales = [("log", Scale::Log), ("linear", Scale::Linear)];
+    let scale = fields.get("scale").map(|entry| entry.value.choice("`scale`", &scales, &mut draft.out));
+    let scale = scale.flatten().unwrap_or_default();
+    let margin = fields.get("margin").map(|entry| match scale {
+        Scale::Log => entry.value.percent("`margin`", &mut draft.out),
+        Scale::Linear => in_unit(&entry.value, draft),
+    });
     let primary = fields.get("primary").map(|entry| entry.value.flag("`primary`", &mut draft.out));
     let words = [("higher", Better::Higher), ("lower", Better::Lower)];
     let better = fields.get("better").map(|entry| entry.value.choice("`better`", &words, &mut draft.out));
@@ -83,8 +99,19 @@ fn one(node: &Node, known: Option<&'static [Metric]>, draft: &mut Draft<'_>) -> 
         let message = format!("`{}` {message}", metric.name);
         draft.out.push(Complaint::error(name.span, message).help(help));
     }
-    let primary = primary.flatten() == Some(true);
-    Some((response(metric, margin.flatten(), primary, draft.packets), name.span))
+    let judged = Judged { scale, margin: margin.flatten(), primary: primary.flatten() == Some(true) };
+    Some((response(metric, judged, draft.packets), name.span))
+}
+
+/// A margin on the linear scale.
+fn in_unit(node: &Node, draft: &mut Draft<'_>) -> Option<f64> {
+    let text = node.text("`margin`", &mut draft.out)?;
+    let margin = text.value.parse::<f64>().ok().filter(|m| m.is_finite() && *m > 0.0);
+    if margin.is_none() {
+        let wanted = "a number above 0 in the unit of the response, since its scale is linear";
+        node.expected("`margin`", wanted, &mut draft.out);
+    }
+    margin
 }
 
 /// What the workload would have to ask for to have this metric, and what to do about it.

@@ -75,7 +75,7 @@ fn idle(draft: &Draft<'_>, out: &mut Vec<Complaint>) {
 /// Complains about a grid above its cap, and about too few blocks for the family of tests.
 pub(super) fn size(
     max_cells: Option<u64>,
-    blocks: Option<Blocks>,
+    blocks: Option<&Blocks>,
     pilot: Option<bool>,
     draft: &mut Draft<'_>,
 ) {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::yaml::shape::{Count, Duration, Label, Level, Percent, Sizes, Text, Whole, without_null};
+use crate::yaml::shape::{Count, Duration, Label, Level, Margin, Percent, Sizes, Text, Whole, without_null};
 
 /// The JSON schema (draft-07, which editors read) of campaign files.
 pub fn schema() -> serde_json::Value {
@@ -30,6 +30,10 @@ pub(super) struct CampaignFile {
     hypothesis: Option<Text>,
     /// Path of the hosts file, relative to this file.
     hosts: Text,
+    /// Path of a file with known dead ends, relative to this file. A cell that repeats one is refused.
+    dead_ends: Option<Text>,
+    /// Dead ends that are tried again all the same, each by its name with the reason.
+    reattempt: Option<BTreeMap<String, Text>>,
     /// What the grid varies: each variable with all its levels. The grid holds every level with every
     /// other. Levels keep the spelling of the file: `1.10` is not `1.1`, and `on` is not `true`.
     variables: Option<BTreeMap<String, Vec<Level>>>,
@@ -41,12 +45,15 @@ pub(super) struct CampaignFile {
     combine: Option<Combine>,
     /// Older controls, kept so that a cliff under the control shows.
     anchors: Option<Vec<Anchor>>,
+    /// Measures the control a second time in every block, as an arm of its own: what the two differ by is
+    /// the noise floor. Default: false.
+    aa: Option<bool>,
     /// What stays the same on the hosts of every cell, such as `governor: performance` or `queues: 7`. A
     /// setting is brought to this value, proven by reading back, and put back at the end; another fact
     /// is only compared. `${name}` stands for the level of a variable or setting.
     hold: Option<BTreeMap<String, Level>>,
-    /// Puts each stream of `packets` on a receive queue of its own, by rules in the receiving card. They
-    /// are proven before anything is timed, and removed at the end.
+    /// Puts each stream of `packets` on a receive queue of its own, by rules in the receiving card, or both
+    /// cards where frames go both ways. They are proven before anything is timed, and removed at the end.
     steer: Option<Steer>,
     /// The work of every cell. `${name}` stands for the level of a variable or setting.
     workload: Workload,
@@ -305,12 +312,28 @@ pub(super) struct Exclusion {
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Blocks {
-    /// How often every cell is measured, 1 to 1000. Default: 10.
+    /// How often every cell is measured, 1 to 1000. With `until` it is the number of blocks before the
+    /// first look, 10 or more. Default: 10.
     count: Option<Whole>,
+    /// Goes on, two blocks at a time, until the answer is precise enough. Whether it is significant is
+    /// never asked. Default: `count` blocks and no more.
+    until: Option<Until>,
     /// Default: mirrored.
     order: Option<Order>,
     /// Decides the shuffling. Default: 1.
     seed: Option<Whole>,
+}
+
+/// When a trial may stop.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Until {
+    /// Half of the interval of every pooled effect must be at most this, like `2%`.
+    halfwidth: Percent,
+    /// The response whose effects are meant. Default: the primary one.
+    of: Option<Text>,
+    /// Blocks at most; then it ends, however wide the intervals are.
+    most: Whole,
 }
 
 /// The order of the cells within the blocks.
@@ -339,10 +362,23 @@ pub(super) struct Response {
     unit: Option<Text>,
     /// Its better direction; it must be the one that the response has.
     better: Option<Better>,
-    /// The difference within which two arms count as the same, like `2%`.
-    margin: Option<Percent>,
+    /// Whether effects are ratios (`log`) or differences in the unit (`linear`). Default: log.
+    scale: Option<Scale>,
+    /// The difference within which two arms count as the same: like `2%`, or on the linear scale a number
+    /// in the unit.
+    margin: Option<Margin>,
     /// The response that decides; exactly one. Default: the first.
     primary: Option<bool>,
+}
+
+/// What effects are.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+pub(super) enum Scale {
+    /// Ratios to the control.
+    Log,
+    /// Differences from the control.
+    Linear,
 }
 
 /// The better direction of a response.

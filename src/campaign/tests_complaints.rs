@@ -254,3 +254,22 @@ fn keys_of_the_other_workload_are_refused() {
         .replace("run: [work, \"${how}\", \"${n}\"]", "env: {A: \"${how}${n}\"}");
     assert!(refused(&none).contains("`command` lacks the key `run`"));
 }
+
+#[test]
+fn a_rule_that_could_not_stop_honestly_is_refused() {
+    let with = |until: &str, wanted: &str| {
+        let blocks = PACKETS.lines().find(|line| line.starts_with("blocks:")).map(|line| format!("{line}\n"));
+        let text = match blocks {
+            Some(line) => PACKETS.replace(&line, &format!("blocks: {until}\n")),
+            None => format!("{PACKETS}blocks: {until}\n"),
+        };
+        let shown = refused(&text);
+        assert!(shown.contains(wanted), "{wanted:?} is not in:\n{shown}");
+    };
+    with("{count: 8, until: {halfwidth: 2%, most: 20}}", "at least 10 are needed");
+    with("{until: {halfwidth: 2%, most: 10}}", "leave nothing to decide after 10");
+    with("{until: {halfwidth: 2%, most: 15}}", "15 blocks cannot be mirrored");
+    with("{until: {halfwidth: 2, most: 20}}", "a percentage");
+    with("{until: {halfwidth: 2%, of: tx_rat, most: 20}}", "`tx_rat` is no response of this campaign");
+    with("{until: {most: 20}}", "lacks the key `halfwidth`");
+}

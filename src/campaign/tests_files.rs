@@ -5,8 +5,9 @@ use serde_json::Value;
 use super::tests::*;
 use super::{arms, exclusions, packets, parse, responses, schema, starter, workload};
 
-const SHIPPED: [(&str, &str); 3] = [
+const SHIPPED: [(&str, &str); 4] = [
     ("quickstart", include_str!("../../campaigns/quickstart.yaml")),
+    ("e810-line-rate", include_str!("../../campaigns/e810-line-rate.yaml")),
     ("rx-path", include_str!("../../campaigns/rx-path.yaml")),
     ("commands", include_str!("../../campaigns/commands.yaml")),
 ];
@@ -59,7 +60,7 @@ fn the_schema_knows_the_keys_that_the_parser_knows() {
         keys.sort();
         keys
     };
-    let known: [(&str, &[&str]); 14] = [
+    let known: [(&str, &[&str]); 15] = [
         ("", &parse::KEYS),
         ("Control", &arms::CONTROL_KEYS),
         ("Treatment", &arms::TREATMENT_KEYS),
@@ -72,6 +73,7 @@ fn the_schema_knows_the_keys_that_the_parser_knows() {
         ("Verify", &workload::VERIFY_KEYS),
         ("Exclusion", &exclusions::EXCLUDE_KEYS),
         ("Blocks", &parse::BLOCKS_KEYS),
+        ("Until", &until::UNTIL_KEYS),
         ("Response", &responses::RESPONSE_KEYS),
         ("Expect", &parse::EXPECT_KEYS),
     ];

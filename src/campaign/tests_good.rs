@@ -7,7 +7,7 @@ use crate::model::workload::{Invocation, LoadDeclared, OutputRule, Workload};
 #[test]
 fn what_is_left_out_has_its_documented_default() {
     let campaign = good(PACKETS);
-    assert_eq!(campaign.blocks, Blocks { count: 10, order: Order::Mirrored, seed: 1 });
+    assert_eq!(campaign.blocks, Blocks { count: 10, until: None, order: Order::Mirrored, seed: 1 });
     assert_eq!((campaign.timeout_ms, campaign.max_cells, campaign.pilot), (60_000, 10_000, false));
     assert_eq!((campaign.accept.len(), campaign.exclude.len(), campaign.hold.len()), (0, 0, 0));
     let response = &campaign.responses[0];
@@ -95,7 +95,7 @@ responses:
     assert_eq!(campaign.hold["cpu_count"], "7");
     assert_eq!(campaign.exclude[0].because.as_deref(), Some("too slow"));
     assert_eq!(campaign.exclude[1].rule.text(), "hosts.here.cpu_count < 2");
-    assert_eq!(campaign.blocks, Blocks { count: 8, order: Order::Shuffled, seed: u64::MAX });
+    assert_eq!(campaign.blocks, Blocks { count: 8, until: None, order: Order::Shuffled, seed: u64::MAX });
     assert_eq!((campaign.timeout_ms, campaign.pilot, campaign.max_cells), (3_902_000, true, 100));
     assert_eq!(campaign.expect.timed_out, ["n=3,*/fast"]);
     let responses: Vec<_> =
@@ -124,4 +124,37 @@ fn a_million_cells_are_read_quickly_once_the_cap_is_lifted() {
     let campaign =
         good(&command(&variables, &["a", "b"], "max_cells: 2000000\nexclude: [{when: a > 990}]\n"));
     assert_eq!(campaign.variables["b"].len(), 1000);
+}
+
+#[test]
+fn the_control_measured_again_is_an_arm_of_its_own_and_no_complaint() {
+    let campaign =
+        good(&format!("{PACKETS}aa: true\n").replace("  set: {batch", "  name: old\n  set: {batch"));
+    let names: Vec<(&str, ArmKind)> = campaign.arms.iter().map(|arm| (arm.name.as_str(), arm.kind)).collect();
+    let wanted = [("old", ArmKind::Control), ("one", ArmKind::Treatment), ("old-again", ArmKind::Twin)];
+    assert_eq!(names, wanted);
+    assert_eq!(campaign.arms[2].settings, campaign.arms[0].settings);
+    assert_eq!(good(&format!("{PACKETS}aa: false\n")).arms.len(), 2);
+    let taken = refused(&format!("{PACKETS}aa: true\n").replace("name: one", "name: control-again"));
+    assert!(taken.contains("the A/A arm is called `control-again`, and so is another arm"), "{taken}");
+}
+
+#[test]
+fn a_response_has_its_scale_and_a_margin_on_it() {
+    use crate::model::scale::Scale;
+    let text = |of: &str| format!("{PACKETS}responses: [{{name: tx_rate, {of}}}]\n");
+    let read = |of: &str| {
+        let response = good(&text(of)).responses.remove(0);
+        (response.scale, response.margin)
+    };
+    assert_eq!(read("scale: linear, margin: 2500.5"), (Scale::Linear, Some(2500.5)));
+    assert_eq!(read("scale: log, margin: 2%"), (Scale::Log, Some(0.02)));
+    assert_eq!(read("margin: 2%"), (Scale::Log, Some(0.02)));
+    assert!(refused(&text("scale: linear, margin: 2%")).contains("in the unit of the response"));
+    assert!(refused(&text("margin: 2500")).contains("a percentage"));
+    let until = "blocks: {until: {halfwidth: 2%, most: 20}}\n";
+    let both = refused(&(text("scale: linear") + until));
+    assert!(both.contains("`tx_rate` is judged by differences"), "{both}");
+    let rule = good(&format!("{PACKETS}{until}")).blocks.until.expect("a rule");
+    assert_eq!((rule.of.as_str(), rule.halfwidth, rule.most), ("tx_rate", 0.02, 20));
 }

@@ -106,7 +106,9 @@ pub fn resolve<'a>(
     seed: u64,
 ) -> Result<Work, String> {
     match workload {
-        Workload::Packets(declared) => packets(declared, lookup, ports, seed).map(Work::Packets),
+        Workload::Packets(declared) => {
+            packets(declared, lookup, ports, seed).map(|work| Work::Packets(Box::new(work)))
+        }
         Workload::Command(declared) => command(declared, lookup).map(Work::Command),
     }
 }
@@ -352,7 +354,7 @@ mod tests {
     }
 
     fn resolved(declared: PacketsDeclared) -> Result<Work, String> {
-        resolve(&Workload::Packets(declared), &lookup, &interface, 7)
+        resolve(&Workload::Packets(Box::new(declared)), &lookup, &interface, 7)
     }
 
     #[test]
@@ -381,7 +383,7 @@ mod tests {
             proof_frames: 5,
             seed: 7,
         };
-        assert_eq!(resolved(declared()), Ok(Work::Packets(expected)));
+        assert_eq!(resolved(declared()), Ok(Work::Packets(Box::new(expected))));
     }
 
     #[test]

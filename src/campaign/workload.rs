@@ -27,7 +27,7 @@ pub(super) fn read<'a>(
             draft.note("workload.packets", &frames.key);
             draft.preset = Some(Preset::Packets);
             refuse(verify, "output", "a `command` workload", draft);
-            packets::read(frames, verify, draft).map(Workload::Packets)
+            packets::read(frames, verify, draft).map(|packets| Workload::Packets(Box::new(packets)))
         }
         (None, Some(command)) => {
             draft.note("workload.command", &command.key);

@@ -9,10 +9,10 @@ use super::voice::{columns, counted};
 use crate::analysis::analyse::analyse as judge;
 use crate::analysis::findings::Findings;
 use crate::analysis::hyperfine;
-use crate::analysis::question::{Deadline, Question, Reduction};
+use crate::analysis::question::{Along, Deadline, Question, Reduction};
 use crate::analysis::table::Complaint;
-use crate::analysis::trial::Scale;
 use crate::model::response::Better;
+use crate::model::scale::Scale;
 use crate::report::table;
 
 /// Complaints that are told; the others are counted.
@@ -78,6 +78,7 @@ fn question(args: &AnalyseArgs, text: &str) -> Result<Question, Failure> {
             BetterWay::Higher => Better::Higher,
         },
         margin: args.margin.as_deref().map(|margin| margin_of(margin, scale)).transpose()?,
+        along: (args.history.clone().map(Along::History)).or(args.ladder.clone().map(Along::Ladder)),
         unit: if in_seconds { "s".to_owned() } else { args.unit.clone() },
     })
 }

@@ -48,8 +48,7 @@ pub enum Command {
     Hosts(HostsCommand),
     /// Put back on a host what a killed session left changed; the next session does it by itself too
     Restore(RestoreArgs),
-    /// Print the JSON Schema of campaign or hosts files
-    /// Print the JSON Schema of campaign or hosts files, or of findings
+    /// Print the JSON Schema of campaign, hosts or dead-ends files, or of findings
     Schema(SchemaArgs),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
@@ -77,6 +76,13 @@ pub struct CampaignArgs {
 pub struct PlanArgs {
     #[command(flatten)]
     pub campaign: CampaignArgs,
+    /// Say what the design could detect if the ratio of an arm to its control has this standard deviation
+    /// from block to block, such as 1%
+    #[arg(long, value_name = "PERCENT")]
+    pub sd: Option<String>,
+    /// Folder with records: without --sd the newest one of this campaign tells the spread
+    #[arg(long, default_value = "reports", value_name = "DIR")]
+    pub reports: PathBuf,
     /// Show at most this many runs; all of them are counted
     #[arg(long, default_value_t = 1000, value_name = "N")]
     pub limit: u64,
@@ -160,6 +166,14 @@ pub struct AnalyseArgs {
     /// Column that says in what order runs were made; without it row order means nothing
     #[arg(long, value_name = "COLUMN")]
     pub order: Option<String>,
+    /// Look for changes of level along the rows, one value each, which this column names. Rows stand in
+    /// the order of --order, else in that of the file
+    #[arg(long, value_name = "COLUMN", conflicts_with_all = ["ladder", "control", "factors", "samples"])]
+    pub history: Option<String>,
+    /// Look for changes of level along the releases of this column, each measured once in every block.
+    /// They stand in the order of --order, else in that in which the file first names them
+    #[arg(long, value_name = "COLUMN", requires = "block", conflicts_with_all = ["control", "factors", "samples"])]
+    pub ladder: Option<String>,
     /// Deadline of runs: a number in the unit of the response, a time like 10s or 500ms where the
     /// response is in seconds, or a column with the deadline of each row
     #[arg(long, value_name = "LIMIT")]
@@ -193,6 +207,8 @@ Examples:
   fieldtrial analyse runs.csv --response seconds --block block --control arm=old --margin 2%
   fieldtrial analyse runs.csv --response mpps --better higher --factors frame,queues --control arm=old
   fieldtrial analyse runs.csv --response seconds --control arm=old --censored-at 10s --status status
+  fieldtrial analyse runs.csv --response mpps --better higher --history release
+  fieldtrial analyse runs.csv --response mpps --better higher --ladder release --block block
   hyperfine --export-json - 'old' 'new' | fieldtrial analyse -";
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -276,6 +292,7 @@ pub struct SchemaArgs {
 pub enum SchemaOf {
     Campaign,
     Hosts,
+    DeadEnds,
     Findings,
 }
 

@@ -21,7 +21,7 @@ pub fn check(args: &CampaignArgs) -> Outcome {
                     "{}: {} in {}; nothing to complain about{}",
                     args.campaign.display(),
                     counted(plan.cells(), "cell"),
-                    counted(plan.campaign.blocks.count, "block"),
+                    plan.campaign.blocks.words(),
                     if loaded.warnings.is_empty() { "" } else { " beside the warnings above" }
                 ))?;
             }

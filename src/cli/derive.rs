@@ -26,7 +26,8 @@ pub fn derive(folder: &Folder, evidence: &Evidence) -> Result<Findings, Failure>
         ("findings.json", json + "\n"),
         (Folder::PAGE, page),
     ];
-    for (name, text) in files {
+    let losses = report::dead_ends::dead_ends(evidence, &findings).map(|text| (Folder::LOSSES, text));
+    for (name, text) in files.into_iter().chain(losses) {
         folder.put(name, &text).map_err(|error| underived(folder, &error))?;
     }
     Ok(findings)

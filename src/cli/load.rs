@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::failure::{Failure, print_complaints, unreadable};
 use crate::campaign::{self, Campaign};
+use crate::dead_end::{self, DeadEnd};
 use crate::design::audit::{Fault, audit};
 use crate::design::plan::Plan;
 use crate::evidence::fold::Evidence;
@@ -21,6 +22,9 @@ pub struct Loaded {
     /// Absolute; relative paths in the hosts file start here.
     pub hosts_folder: PathBuf,
     pub campaign: Campaign,
+    /// Known dead ends, and the file that they are from where the campaign names one.
+    pub dead_ends: Vec<DeadEnd>,
+    pub dead_ends_source: Option<Source>,
     pub hosts: Hosts,
     /// Warnings about the campaign; they do not stop anything.
     pub warnings: Vec<Complaint>,
@@ -29,18 +33,25 @@ pub struct Loaded {
 /// Reads both files. Complaints about both are printed before this fails, so that a user sees all
 /// of them at once.
 pub fn load(campaign_path: &Path, hosts_override: Option<&Path>) -> Result<Loaded, Failure> {
-    load_from(campaign_path, hosts_override, None)
+    load_from(campaign_path, hosts_override, None, None)
 }
 
 /// Reads the files of a record; relative paths in its hosts file start from the folder that the
 /// original lay in.
 pub fn load_record(folder: &Folder, evidence: &Evidence) -> Result<Loaded, Failure> {
     let base = evidence.opening.as_ref().map(|o| PathBuf::from(&o.hosts_folder));
-    let loaded =
-        load_from(&folder.file(Folder::CAMPAIGN), Some(&folder.file(Folder::HOSTS)), base.as_deref())?;
+    let loaded = load_from(
+        &folder.file(Folder::CAMPAIGN),
+        Some(&folder.file(Folder::HOSTS)),
+        base.as_deref(),
+        Some(folder),
+    )?;
     if let Some(opening) = &evidence.opening {
         unchanged(&loaded.campaign_source, &opening.campaign_sha256)?;
         unchanged(&loaded.hosts_source, &opening.hosts_sha256)?;
+        if let Some(source) = &loaded.dead_ends_source {
+            unchanged(source, &opening.dead_ends_sha256)?;
+        }
     }
     Ok(loaded)
 }
@@ -68,6 +79,7 @@ fn load_from(
     campaign_path: &Path,
     hosts_override: Option<&Path>,
     hosts_folder: Option<&Path>,
+    record: Option<&Folder>,
 ) -> Result<Loaded, Failure> {
     let campaign_source = source(campaign_path)?;
     let parsed = campaign::parse(&campaign_source);
@@ -92,7 +104,27 @@ fn load_from(
         parsed.complaints.into_iter().partition(|c| c.severity == Severity::Error);
     match (parsed.campaign, hosts) {
         (Some(campaign), Some(Ok((hosts_source, hosts, hosts_folder)))) if errors.is_empty() => {
-            Ok(Loaded { campaign_source, hosts_source, hosts_folder, campaign, hosts, warnings })
+            let named = campaign.dead_ends.as_deref();
+            let file = named.map(|named| match record {
+                Some(folder) => folder.file(Folder::DEAD_ENDS),
+                None => beside(campaign_path, named),
+            });
+            let (dead_ends, dead_ends_source) = match file {
+                Some(path) => {
+                    load_dead_ends(&path, campaign_path).map(|(source, known)| (known, Some(source)))?
+                }
+                None => (vec![], None),
+            };
+            Ok(Loaded {
+                campaign_source,
+                hosts_source,
+                hosts_folder,
+                campaign,
+                dead_ends,
+                dead_ends_source,
+                hosts,
+                warnings,
+            })
         }
         (_, hosts) => {
             if let Some(Err(failure)) = hosts {
@@ -104,6 +136,22 @@ fn load_from(
             let complaints = errors.into_iter().chain(warnings).collect();
             Err(Failure::Complaints { complaints, source: campaign_source })
         }
+    }
+}
+
+fn load_dead_ends(path: &Path, campaign: &Path) -> Result<(Source, Vec<DeadEnd>), Failure> {
+    if !path.is_file() {
+        return Err(Failure::Input(format!(
+            "{} names the dead-ends file {}, which is not there\nnext: write it, or take `dead_ends` out",
+            campaign.display(),
+            path.display()
+        )));
+    }
+    let source = source(path)?;
+    let dead_end::Parsed { dead_ends, complaints } = dead_end::parse(&source);
+    match dead_ends {
+        Some(dead_ends) => Ok((source, dead_ends)),
+        None => Err(Failure::Complaints { complaints, source }),
     }
 }
 
@@ -139,7 +187,7 @@ fn load_hosts_from(path: &Path, folder: Option<&Path>) -> Result<(Source, Hosts,
 impl Loaded {
     /// The plan, after the last look at it.
     pub fn plan(&self, facts: &BTreeMap<String, Facts>) -> Result<Plan, Failure> {
-        let plan = Plan::new(self.campaign.clone(), self.hosts.clone(), facts);
+        let plan = self.unchecked_plan(facts);
         let faults = audit(&plan);
         if faults.is_empty() {
             return Ok(plan);
@@ -150,6 +198,11 @@ impl Loaded {
         };
         let complaints = faults.into_iter().map(complaint).collect();
         Err(Failure::Complaints { complaints, source: self.campaign_source.clone() })
+    }
+
+    /// The plan without another look at it, once it was found good.
+    pub fn unchecked_plan(&self, facts: &BTreeMap<String, Facts>) -> Plan {
+        Plan::new(self.campaign.clone(), self.hosts.clone(), facts).knowing(self.dead_ends.clone())
     }
 
     pub fn print_warnings(&self) {

@@ -4,40 +4,91 @@ use std::io::{self, BufWriter, Write};
 
 use super::args::PlanArgs;
 use super::exit::Exit;
-use super::failure::Outcome;
+use super::failure::{Failure, Outcome};
 use super::load::{cache, load};
 use super::voice::counted;
+use crate::analysis::effect::ALPHA;
+use crate::analysis::foresight;
+use crate::analysis::power::change_found;
+use crate::analysis::verdict::percent;
 use crate::conduct::SETTLE_MS;
 use crate::design::estimate::{Estimate, estimate};
 use crate::design::plan::{Decision, Plan};
-use crate::record::last_seen;
+use crate::model::arm::ArmKind;
+use crate::model::until::STEP;
+use crate::record::{Folder, last_seen, read};
 
 pub fn plan(args: &PlanArgs) -> Outcome {
     let loaded = load(&args.campaign.campaign, args.campaign.hosts.as_deref())?;
     let plan = loaded.plan(&last_seen(&cache(), &loaded.hosts_source.text))?;
     let estimate = estimate(&plan);
+    let reach = could_detect(args, &plan)?;
     let out = io::stdout().lock();
     let mut out = BufWriter::with_capacity(1 << 16, out);
     let written = if args.campaign.json {
-        print_json(&mut out, &plan, &estimate)
+        print_json(&mut out, &plan, &estimate, &reach)
     } else {
         loaded.print_warnings();
-        print_text(&mut out, &plan, &estimate, args.limit)
+        print_text(&mut out, &plan, &estimate, &reach, args.limit)
     };
     super::voice::written(written.and_then(|()| out.flush()))?;
     Ok(if estimate.runs == 0 { vec![Exit::NothingMeasured] } else { vec![] })
 }
 
-fn print_text(out: &mut impl Write, plan: &Plan, estimate: &Estimate, limit: u64) -> io::Result<()> {
-    let blocks = plan.campaign.blocks.count;
-    writeln!(
-        out,
-        "{}: {}, {}, {}",
-        plan.campaign.name,
-        counted(estimate.cells, "cell"),
-        counted(blocks, "block"),
-        counted(estimate.runs, "run")
-    )?;
+/// What the design could detect, in sentences: by the spread that was named, or that an earlier record of
+/// this campaign has.
+fn could_detect(args: &PlanArgs, plan: &Plan) -> Result<Vec<String>, Failure> {
+    let campaign = &plan.campaign;
+    let compared = |kind| matches!(kind, ArmKind::Treatment | ArmKind::Combination);
+    let family = campaign.arms.iter().filter(|arm| compared(arm.kind)).count();
+    let blocks = campaign.blocks.count as usize;
+    if let Some(text) = &args.sd {
+        let sd = crate::yaml::quantity::percent(text)
+            .map_err(|why| Failure::Input(format!("--sd: expected {why}, found {text}")))?;
+        let found = change_found(sd.ln_1p(), blocks, family, ALPHA);
+        return Ok(vec![match found.filter(|_| family > 0) {
+            Some(change) => format!(
+                "by a spread of {} from block to block, {} would find a change of {} with a chance of 80 %",
+                percent(sd),
+                counted(campaign.blocks.count, "block"),
+                percent(change)
+            ),
+            None => {
+                "this design cannot tell any change from none; `fieldtrial check` says what lacks".to_owned()
+            }
+        }]);
+    }
+    let Some(folder) = Folder::newest(&args.reports, &campaign.name) else { return Ok(vec![]) };
+    let Ok(earlier) = read(&folder) else { return Ok(vec![]) };
+    let known = foresight::of_record(&earlier.evidence, blocks, family);
+    let known = known
+        .into_iter()
+        .filter(|(arm, _)| campaign.arms.iter().any(|own| own.name == *arm && compared(own.kind)));
+    let record = folder.path().display();
+    Ok(known.map(|(arm, reach)| format!("{arm}, by the spread in {record}: {}", reach.sentence)).collect())
+}
+
+fn print_text(
+    out: &mut impl Write,
+    plan: &Plan,
+    estimate: &Estimate,
+    reach: &[String],
+    limit: u64,
+) -> io::Result<()> {
+    let blocks = &plan.campaign.blocks;
+    let (fewest, most) = (estimate.runs, estimate.runs_at_most);
+    let runs = if most > fewest { format!("{fewest} to {most} runs") } else { counted(fewest, "run") };
+    let cells = counted(estimate.cells, "cell");
+    writeln!(out, "{}: {cells}, {}, {runs}", plan.campaign.name, blocks.words())?;
+    if let Some(until) = &blocks.until {
+        writeln!(
+            out,
+            "goes on after {} blocks, {STEP} at a time, until every pooled effect on {} is known to ±{}",
+            blocks.count,
+            until.of,
+            percent(until.halfwidth)
+        )?;
+    }
     let bound = span(estimate.seconds_at_most);
     match estimate.seconds {
         Some(seconds) => {
@@ -49,9 +100,18 @@ fn print_text(out: &mut impl Write, plan: &Plan, estimate: &Estimate, limit: u64
     if let Some(settle_ms) = estimate.settle_ms_least.filter(|ms| *ms < SETTLE_MS) {
         writeln!(out, "settles for {settle_ms} ms before rates count, shorter than the default of 5 s")?;
     }
+    for (name, reason) in &plan.campaign.reattempt {
+        writeln!(out, "tries the dead end `{name}` again: {reason}")?;
+    }
+    for line in reach {
+        writeln!(out, "{line}")?;
+    }
+    if reach.is_empty() {
+        writeln!(out, "what it could detect is not known: name a spread with --sd, or run a pilot first")?;
+    }
     print_turned_down(out, plan, estimate, limit)?;
     let mut shown = 0;
-    for block in 1..=blocks {
+    for block in 1..=blocks.most() {
         if shown >= limit {
             break;
         }
@@ -64,8 +124,8 @@ fn print_text(out: &mut impl Write, plan: &Plan, estimate: &Estimate, limit: u64
             shown += 1;
         }
     }
-    if shown < estimate.runs {
-        writeln!(out, "\n… and {} more runs; --limit N shows more, --json all", estimate.runs - shown)?;
+    if shown < most {
+        writeln!(out, "\n… and {} more runs; --limit N shows more, --json all", most - shown)?;
     }
     Ok(())
 }
@@ -94,12 +154,21 @@ fn print_turned_down(out: &mut impl Write, plan: &Plan, estimate: &Estimate, lim
 }
 
 /// Streams, so that a million cells need no memory of their own.
-pub fn print_json(out: &mut impl Write, plan: &Plan, estimate: &Estimate) -> io::Result<()> {
+pub fn print_json(
+    out: &mut impl Write,
+    plan: &Plan,
+    estimate: &Estimate,
+    reach: &[String],
+) -> io::Result<()> {
     write!(out, "{{\"campaign\":{},\"estimate\":{},", text(&plan.campaign.name), text(estimate))?;
+    write!(out, "\"reattempt\":{},", text(&plan.campaign.reattempt))?;
+    write!(out, "\"could_detect\":{},", text(reach))?;
     write!(
         out,
-        "\"blocks\":{},\"seed\":{},\"cells\":[",
-        plan.campaign.blocks.count, plan.campaign.blocks.seed
+        "\"blocks\":{},\"most_blocks\":{},\"seed\":{},\"cells\":[",
+        plan.campaign.blocks.count,
+        plan.campaign.blocks.most(),
+        plan.campaign.blocks.seed
     )?;
     for cell in 0..plan.cells() {
         let (decision, reason) = match plan.decision(cell) {
@@ -113,7 +182,7 @@ pub fn print_json(out: &mut impl Write, plan: &Plan, estimate: &Estimate) -> io:
         write!(out, "\"decision\":\"{decision}\",\"reason\":{}}}", text(&reason))?;
     }
     write!(out, "],\"order\":[")?;
-    for block in 1..=plan.campaign.blocks.count {
+    for block in 1..=plan.campaign.blocks.most() {
         write!(out, "{}[", if block == 1 { "" } else { "," })?;
         for (place, cell) in plan.order(block).enumerate() {
             write!(out, "{}{cell}", if place == 0 { "" } else { "," })?;

@@ -41,6 +41,12 @@ pub fn print_answer(folder: &Folder, findings: &Findings, json: bool) -> Result<
         writeln!(out, "{}", table(findings, columns()))
             .and_then(|()| writeln!(out, "record  {}", folder.path().display()))
             .and_then(|()| writeln!(out, "report  {}", folder.file(Folder::PAGE).display()))
+            .and_then(|()| match folder.file(Folder::LOSSES) {
+                losses if losses.is_file() => {
+                    writeln!(out, "losses  {}  (entries ready for a dead-ends file)", losses.display())
+                }
+                _ => Ok(()),
+            })
     };
     super::voice::written(written)
 }

@@ -39,10 +39,13 @@ pub fn run(args: &RunArgs) -> Outcome {
 fn begin(loaded: &Loaded, folder: &Folder, plan: &Plan, lab: &LabArgs) -> Result<(Session, Plan), Failure> {
     folder.put(Folder::CAMPAIGN, &loaded.campaign_source.text)?;
     folder.put(Folder::HOSTS, &loaded.hosts_source.text)?;
+    if let Some(source) = &loaded.dead_ends_source {
+        folder.put(Folder::DEAD_ENDS, &source.text)?;
+    }
     let lab = open(plan, &loaded.hosts_source, lab)?;
-    let plan = Plan::new(loaded.campaign.clone(), loaded.hosts.clone(), &lab.facts);
+    let plan = loaded.unchecked_plan(&lab.facts);
     let mut json = Vec::new();
-    super::plan::print_json(&mut json, &plan, &crate::design::estimate::estimate(&plan))
+    super::plan::print_json(&mut json, &plan, &crate::design::estimate::estimate(&plan), &[])
         .map_err(|e| unwritable(folder.path(), &e))?;
     folder.put(Folder::PLAN, &String::from_utf8_lossy(&json))?;
     let mut writer = Writer::create(folder)?;
@@ -111,7 +114,7 @@ struct Continued {
 impl Continued {
     fn go_on(self, asked: Asked, lab: &LabArgs, json: bool) -> Outcome {
         let lab = open(&self.loaded.plan(&BTreeMap::new())?, &self.loaded.hosts_source, lab)?;
-        let plan = Plan::new(self.loaded.campaign, self.loaded.hosts, &lab.facts);
+        let plan = self.loaded.unchecked_plan(&lab.facts);
         let again = asked != Asked::Rest;
         let kind = if again { SessionKind::Rerun } else { SessionKind::Resume };
         let ended = Session::new(self.writer, lab, kind).conduct(&self.folder, &plan, &self.before, asked)?;

@@ -5,12 +5,13 @@ use clap::CommandFactory;
 use super::args::{Arguments, SchemaArgs, SchemaOf};
 use super::failure::{Failure, Outcome};
 use super::voice::answer;
-use crate::{analysis, campaign, inventory};
+use crate::{analysis, campaign, dead_end, inventory};
 
 pub fn schema(args: &SchemaArgs) -> Outcome {
     let schema = match args.file {
         SchemaOf::Campaign => campaign::schema(),
         SchemaOf::Hosts => inventory::schema(),
+        SchemaOf::DeadEnds => dead_end::schema(),
         SchemaOf::Findings => analysis::findings::schema(),
     };
     let text = serde_json::to_string_pretty(&schema).map_err(|e| Failure::Fault(e.to_string()))?;

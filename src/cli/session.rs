@@ -1,5 +1,6 @@
 //! A session: events stamped and stored while the spine works.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
@@ -8,6 +9,7 @@ use super::failure::{Failure, unwritable};
 use super::lab::Opened;
 use super::load::{Loaded, digest};
 use super::progress::Progress;
+use crate::analysis::stopping;
 use crate::campaign::{Accept, Order};
 use crate::conduct::{Asked, Ended, Preparation, Trial};
 use crate::design::estimate::estimate;
@@ -38,7 +40,17 @@ impl Session {
         asked: Asked,
     ) -> Result<Ended, Failure> {
         let mut writer = self.writer;
-        let mut note = |event: Event| writer.append_event(&now(), &event);
+        // All that was noted, kept only where it decides how long the trial goes on.
+        let evidence = RefCell::new(plan.campaign.blocks.until.is_some().then(|| before.clone()));
+        let enough = || evidence.borrow().as_ref().is_none_or(stopping::enough);
+        let mut note = |event: Event| {
+            let at = now();
+            writer.append_event(&at, &event)?;
+            if let Some(evidence) = evidence.borrow_mut().as_mut() {
+                evidence.apply(&at, event);
+            }
+            Ok(())
+        };
         let unwritable = |e: std::io::Error| unwritable(folder.path(), &e);
         note(Event::Session(SessionNote {
             kind: self.kind,
@@ -62,6 +74,7 @@ impl Session {
             watch: &mut progress,
             note: &mut note,
             before,
+            enough: &enough,
             preparation: Preparation::default(),
         };
         let ended = trial.conduct(asked);
@@ -90,6 +103,8 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
         hosts_folder: loaded.hosts_folder.display().to_string(),
         campaign_sha256: digest(&loaded.campaign_source),
         hosts_sha256: digest(&loaded.hosts_source),
+        dead_ends_sha256: loaded.dead_ends_source.as_ref().map(digest).unwrap_or_default(),
+        reattempt: campaign.reattempt.clone(),
         campaign: campaign.name.clone(),
         question: Some(campaign.question.clone()),
         hypothesis: campaign.hypothesis.clone(),
@@ -132,6 +147,7 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
             Workload::Command(_) => String::new(),
         },
         blocks: campaign.blocks.count,
+        until: campaign.blocks.until.clone(),
         order: match campaign.blocks.order {
             Order::Forward => "forward".into(),
             Order::Mirrored => "mirrored".into(),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::requirement;
 use crate::design::plan::{Decision, Plan};
+use crate::design::repeat::repeats;
 use crate::evidence::event::CellNote;
 use crate::model::facts::Facts;
 use crate::model::outcome::Fate;
@@ -50,10 +51,15 @@ pub fn decide(plan: &Plan, facts: &BTreeMap<String, Facts>, cell: u64) -> Result
         Err(why) => return refuse("rule", why, vec![]),
     };
     let missed = requirement::missed(&work, &hosts, &hold, facts);
-    match missed.first() {
-        Some(first) => refuse("host", format!("a host cannot do it: {first}"), missed.clone()),
-        None => Ok(Candidate { cell, work }),
+    if let Some(first) = missed.first() {
+        return refuse("host", format!("a host cannot do it: {first}"), missed.clone());
     }
+    if let Some((entry, repeat)) = repeats(plan, cell, &work, facts).into_iter().next() {
+        let mut evidence = repeat.evidence;
+        evidence.push(entry.next_step());
+        return refuse("host", repeat.reason, evidence);
+    }
+    Ok(Candidate { cell, work })
 }
 
 pub fn note(plan: &Plan, cell: u64, fate: Fate, why: Option<(&str, String, Vec<String>)>) -> CellNote {

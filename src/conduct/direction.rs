@@ -39,6 +39,14 @@ impl Direction {
         }
     }
 
+    /// Who watches on which queues its frames arrive.
+    pub fn watcher(self) -> &'static str {
+        match self {
+            Direction::Forward => "watch-queues",
+            Direction::Reverse => "watch-queues-reverse",
+        }
+    }
+
     /// A name of the declared direction as this one has it: `tx_rate`, `tx_rate_reverse`.
     pub fn metric(self, name: &str) -> String {
         match self {

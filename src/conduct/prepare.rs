@@ -6,6 +6,7 @@ use std::io;
 use indexmap::IndexMap;
 use serde_json::Value;
 
+use super::direction::Direction;
 use super::lab::{Lab, LabError};
 use crate::design::plan::Plan;
 use crate::evidence::event::{ChangeNote, Event, PutBackNote, SettingNote};
@@ -163,8 +164,11 @@ pub fn wanted(plan: &Plan, cell: u64, work: &Work) -> Result<IndexMap<String, Ve
     if let Work::Packets(w) = work
         && let Some(value) = plan.steer(cell, w.streams)?
     {
-        let (setting, interface) = (STREAM_QUEUES.to_owned(), Some(w.rx_interface.clone()));
-        wanted.entry(w.rx.host.clone()).or_default().push(Wanted { setting, interface, value });
+        for (port, interface) in Direction::of(w).iter().map(|direction| direction.to(w)) {
+            let (setting, interface) = (STREAM_QUEUES.to_owned(), Some(interface.to_owned()));
+            let one = Wanted { setting, interface, value: value.clone() };
+            wanted.entry(port.host.clone()).or_default().push(one);
+        }
     }
     Ok(wanted)
 }

@@ -1,5 +1,6 @@
 //! The proof that streams arrive on the queues that they are steered to, before anything is timed.
 
+use super::direction::Direction;
 use super::lab::Lab;
 use super::packets::tool;
 use super::pass::{self, Role, Trouble};
@@ -42,27 +43,41 @@ pub fn astray(
     Some(Proven { proof: Proof::default(), roles: end.roles, fault: Some(fault) })
 }
 
+/// The queues of every receiving port are watched before the first frame is sent.
 fn roles(work: &PacketWork, queues: &str, timeout_ms: u64) -> Vec<Role> {
     let words = |text: &[&str]| -> Vec<String> { text.iter().map(|word| (*word).to_owned()).collect() };
-    let (streams, seed) = (work.streams.to_string(), work.seed.to_string());
-    let watch =
-        ["flow-rules", "prove", "--port", &work.rx_interface, "--streams", &streams, "--queues", queues];
-    let mut send = words(&["packet-send", "--interface", &work.tx_interface, "--streams", &streams]);
-    send.extend(words(&["--seed", &seed, "--frame-size", FRAME_SIZE, "--frames", FRAMES, "--rate", RATE]));
-    vec![
+    let (directions, streams) = (Direction::of(work), work.streams.to_string());
+    let watch = |(at, direction): (usize, &Direction)| {
+        let (port, interface) = direction.to(work);
+        let watch = ["flow-rules", "prove", "--port", interface, "--streams", &streams, "--queues", queues];
         Role {
-            name: "watch-queues",
-            host: work.rx.host.clone(),
+            name: direction.watcher(),
+            host: port.host.clone(),
             spec: tool(words(&watch), Stdin::Pipe, timeout_ms),
             after: vec![],
-            told_by: vec![1],
-        },
+            told_by: vec![directions.len() + at],
+        }
+    };
+    let send = |direction: &Direction| {
+        let ((port, interface), seed) = (direction.from(work), direction.seed(work).to_string());
+        let mut send = words(&["packet-send", "--interface", interface, "--streams", &streams]);
+        send.extend(words(&[
+            "--seed",
+            &seed,
+            "--frame-size",
+            FRAME_SIZE,
+            "--frames",
+            FRAMES,
+            "--rate",
+            RATE,
+        ]));
         Role {
-            name: "send",
-            host: work.tx.host.clone(),
+            name: direction.sender(),
+            host: port.host.clone(),
             spec: tool(send, Stdin::Empty, timeout_ms),
-            after: vec![0],
+            after: (0..directions.len()).collect(),
             told_by: vec![],
-        },
-    ]
+        }
+    };
+    directions.iter().enumerate().map(watch).chain(directions.iter().map(send)).collect()
 }

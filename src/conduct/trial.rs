@@ -48,6 +48,9 @@ pub struct Trial<'a> {
     pub note: &'a mut dyn FnMut(Event) -> io::Result<()>,
     /// What the record held before this session.
     pub before: &'a Evidence,
+    /// Whether the answer is precise enough for the trial to end, by all that was noted so far; asked
+    /// only where the campaign has `until`.
+    pub enough: &'a dyn Fn() -> bool,
     /// Nothing is prepared yet: `Preparation::default()`.
     pub preparation: Preparation,
 }
@@ -125,17 +128,23 @@ impl Trial<'_> {
 
     /// Points of which every planned run is there need no proof any more.
     fn drop_finished(&self, candidates: &mut Vec<Candidate>) {
-        if self.before.runs.is_empty() {
+        let blocks = self.end_known();
+        if self.before.runs.is_empty() || (blocks < self.plan.campaign.blocks.most() && !(self.enough)()) {
             return;
         }
         let done = self.done();
-        let blocks = self.plan.campaign.blocks.count;
         let open: HashSet<u64> = candidates
             .iter()
             .filter(|c| (1..=blocks).any(|block| !done.contains(&(self.plan.id(c.cell), block))))
             .map(|c| self.plan.point_of(c.cell))
             .collect();
         candidates.retain(|c| open.contains(&self.plan.point_of(c.cell)));
+    }
+
+    /// Blocks after which the trial may end, as far as the record knows before this session.
+    fn end_known(&self) -> u32 {
+        let planned = self.before.blocks.values().filter(|b| b.rerun_of.is_none());
+        self.plan.campaign.blocks.end_from(planned.map(|b| b.block).max().unwrap_or(0))
     }
 
     /// Cell and block of every planned run that has an outcome other than interrupted.
@@ -256,11 +265,20 @@ impl Trial<'_> {
         standing: &HashMap<u64, Standing>,
     ) -> io::Result<Ended> {
         let done = self.done();
-        let blocks = self.plan.campaign.blocks.count;
-        self.watch.measuring((standing.len() as u64 * u64::from(blocks)).saturating_sub(done.len() as u64));
+        let rule = &self.plan.campaign.blocks;
+        let mut end = self.end_known();
+        self.watch.measuring((standing.len() as u64 * u64::from(end)).saturating_sub(done.len() as u64));
         let hosts = hosts_of(works);
         self.preparation.look_around(self.lab, self.plan, &hosts, 0, self.note)?;
-        for block in 1..=blocks {
+        for block in 1..=rule.most() {
+            if block > end {
+                if (self.enough)() {
+                    break;
+                }
+                let more = rule.end_from(block) - end;
+                end += more;
+                self.watch.measuring(standing.len() as u64 * u64::from(more));
+            }
             let order: Vec<u64> = self.plan.order(block).filter(|cell| standing.contains_key(cell)).collect();
             if order.is_empty() {
                 continue;
@@ -303,7 +321,7 @@ impl Trial<'_> {
             return Ok(Ended::Complete);
         }
         let last = self.before.blocks.keys().next_back().copied().unwrap_or(0);
-        let block = last.max(self.plan.campaign.blocks.count) + 1;
+        let block = last.max(self.plan.campaign.blocks.most()) + 1;
         let control = self.plan.control_of(cell);
         let mut order = vec![control];
         order.extend((cell != control).then_some(cell));

@@ -19,7 +19,8 @@ pub trait Watch {
     fn proving(&mut self, cells: u64);
     /// A proof was accepted, or refused with a reason.
     fn proven(&mut self, cell: &CellId, refusal: Option<&str>);
-    /// Runs begin; `runs` are still to be done in this session.
+    /// Runs begin; `runs` are still to be done in this session, as far as is known. Again where more
+    /// blocks are found to be needed.
     fn measuring(&mut self, runs: u64);
     fn run_began(&mut self, run: &RunKey);
     fn run_ended(&mut self, note: &RunNote);

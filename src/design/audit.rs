@@ -1,8 +1,10 @@
 //! The last look at a plan before any host is touched: hosts, ports and links it needs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::plan::{Decision, Plan};
+use super::repeat::repeats;
+use crate::model::arm::ArmKind;
 use crate::model::hosts::{PortRef, Transport};
 use crate::model::workload::{Invocation, Work, Workload};
 
@@ -55,7 +57,55 @@ pub fn audit(plan: &Plan) -> Vec<Fault> {
             }
         }
     }
+    cell_by_cell(plan, &mut faults);
     faults.into_iter().collect()
+}
+
+/// What hangs on more than the places of a cell: queues for its streams, and known dead ends. The first
+/// cell of each kind is told.
+fn cell_by_cell(plan: &Plan, faults: &mut BTreeSet<Fault>) {
+    let (campaign, mut told) = (&plan.campaign, BTreeSet::new());
+    for name in campaign.reattempt.keys().filter(|name| !plan.dead_ends.iter().any(|e| e.name == **name)) {
+        let known: Vec<&str> = plan.dead_ends.iter().map(|entry| entry.name.as_str()).collect();
+        let known =
+            if known.is_empty() { "none, since `dead_ends` names no file".into() } else { known.join(", ") };
+        let message = format!("no dead end is called `{name}`");
+        faults.insert(fault(&format!("reattempt.{name}"), message, &format!("known are: {known}")));
+    }
+    if campaign.steer.is_none() && plan.dead_ends.is_empty() {
+        return;
+    }
+    for cell in (0..plan.cells()).filter(|cell| !matches!(plan.decision(*cell), Decision::Excluded(_))) {
+        let Ok(work) = plan.work(cell) else { continue };
+        if let Work::Packets(packets) = &work
+            && let Err(why) = plan.steer(cell, packets.streams)
+            && told.insert("steer")
+        {
+            let help = "this holds of other cells too, where they have as many streams";
+            faults.insert(fault("steer", format!("{}: {why}", plan.id(cell)), help));
+        }
+        for (entry, repeat) in repeats(plan, cell, &work, &BTreeMap::new()) {
+            // Where facts are to decide, they do once the hosts tell them.
+            if !repeat.untold && told.insert(entry.name.as_str()) {
+                let message = format!("{} {}", plan.id(cell), repeat.reason);
+                faults.insert(fault(&place(plan, cell), message, &entry.next_step()));
+            }
+        }
+    }
+}
+
+/// Where the arm of a cell stands in the file.
+fn place(plan: &Plan, cell: u64) -> String {
+    let arm = plan.arm_of(cell);
+    let like = plan.arms().iter().filter(|other| other.kind == arm.kind);
+    let at = like.take_while(|other| other.name != arm.name).count();
+    match arm.kind {
+        ArmKind::Control => "control".into(),
+        ArmKind::Treatment => format!("treatments.{at}"),
+        ArmKind::Combination => "combine".into(),
+        ArmKind::Anchor => format!("anchors.{at}"),
+        ArmKind::Twin => "aa".into(),
+    }
 }
 
 /// Expected outcomes of cells that the plan does not have: a slip there would turn a failure into none.

@@ -11,9 +11,11 @@ pub struct Estimate {
     pub undecided: u64,
     /// Runs of all cells that no rule excludes, over all blocks.
     pub runs: u64,
-    /// Seconds, proofs included; None where only the run itself can tell (`command`).
+    /// The same where every look asks for more blocks.
+    pub runs_at_most: u64,
+    /// Seconds without blocks that a look adds, proofs included; None where only the run itself can tell (`command`).
     pub seconds: Option<f64>,
-    /// Seconds if every run and proof needed its whole timeout.
+    /// Seconds if every look added blocks and every run and proof needed its whole timeout.
     pub seconds_at_most: f64,
     pub record_bytes: u64,
     /// Shortest warm-up of any cell, in milliseconds; None where there is no such thing.
@@ -45,6 +47,7 @@ pub fn estimate(plan: &Plan) -> Estimate {
     }
     let kept = plan.cells() - excluded;
     let runs = kept * u64::from(plan.campaign.blocks.count);
+    let runs_at_most = kept * u64::from(plan.campaign.blocks.most());
     // Durations may hang on levels; the first cell stands for all, and the bound below is exact.
     let work = (0..plan.cells().min(1)).find_map(|cell| plan.work(cell).ok());
     let per_run = match &work {
@@ -80,9 +83,10 @@ pub fn estimate(plan: &Plan) -> Estimate {
         excluded,
         undecided,
         runs,
+        runs_at_most,
         seconds: per_run.map(|s| s * runs as f64 + PACKET_OVERHEAD_S * kept as f64),
-        seconds_at_most: plan.campaign.timeout_ms as f64 / 1e3 * (runs + kept) as f64,
-        record_bytes: RECORD_BYTES + run_bytes * (runs + kept),
+        seconds_at_most: plan.campaign.timeout_ms as f64 / 1e3 * (runs_at_most + kept) as f64,
+        record_bytes: RECORD_BYTES + run_bytes * (runs_at_most + kept),
         settle_ms_least,
     }
 }

@@ -6,3 +6,4 @@ pub mod exclusion;
 pub mod grid;
 pub mod order;
 pub mod plan;
+pub mod repeat;

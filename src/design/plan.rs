@@ -8,6 +8,7 @@ use super::exclusion::{Decided, Verdict};
 use super::grid::Grid;
 use super::order::block_order;
 use crate::campaign::{Campaign, work};
+use crate::dead_end::DeadEnd;
 use crate::model::arm::Arm;
 use crate::model::cell::CellId;
 use crate::model::facts::Facts;
@@ -20,6 +21,8 @@ pub struct Plan {
     pub campaign: Campaign,
     pub hosts: Hosts,
     pub grid: Grid,
+    /// What was tried before and lost.
+    pub dead_ends: Vec<DeadEnd>,
     rules: Vec<Decided>,
 }
 
@@ -37,7 +40,12 @@ impl Plan {
     pub fn new(campaign: Campaign, hosts: Hosts, facts: &BTreeMap<String, Facts>) -> Plan {
         let grid = Grid::new(campaign.variables.clone());
         let rules = campaign.exclude.iter().map(|e| Decided::new(e, &grid, &campaign.arms, facts)).collect();
-        Plan { campaign, hosts, grid, rules }
+        Plan { campaign, hosts, grid, dead_ends: vec![], rules }
+    }
+
+    /// The same plan, knowing what was tried before and lost.
+    pub fn knowing(self, dead_ends: Vec<DeadEnd>) -> Plan {
+        Plan { dead_ends, ..self }
     }
 
     pub fn arms(&self) -> &[Arm] {

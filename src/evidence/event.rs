@@ -13,6 +13,7 @@ use crate::model::job::JobReport;
 use crate::model::outcome::{Fate, RunOutcome};
 use crate::model::proof::Proof;
 use crate::model::response::Response;
+use crate::model::until::Until;
 
 /// Version of the journal's shape; a reader refuses a newer one.
 pub const VERSION: u32 = 2;
@@ -64,6 +65,12 @@ pub struct Opening {
     pub campaign_sha256: String,
     #[serde(default)]
     pub hosts_sha256: String,
+    /// Digest of the dead-ends file; empty where the campaign names none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub dead_ends_sha256: String,
+    /// Known dead ends that are tried again, each with the reason.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub reattempt: IndexMap<String, String>,
     pub campaign: String,
     pub question: Option<String>,
     pub hypothesis: Option<String>,
@@ -76,7 +83,10 @@ pub struct Opening {
     /// `software` or `hardware`: who stamps received frames; empty where nothing was asked of stamps.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stamps: String,
+    /// All planned blocks, or those before the first look where `until` decides.
     pub blocks: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
     pub order: String,
     pub seed: u64,
     pub timeout_ms: u64,

@@ -70,6 +70,7 @@ pub fn wall_time() -> Response {
         name: "wall_time".into(),
         unit: "s".into(),
         better: Better::Lower,
+        scale: Default::default(),
         margin: Some(0.02),
         primary: true,
     }
@@ -99,6 +100,8 @@ impl Record {
             ArmNote { kind: ArmKind::Control, name: "old".into(), changes: IndexMap::new(), because: None },
         );
         let opening = Opening {
+            dead_ends_sha256: String::new(),
+            reattempt: IndexMap::new(),
             record: "2026-11-30T10-00-00Z".into(),
             hosts_folder: "/lab".into(),
             campaign_sha256: String::new(),
@@ -118,6 +121,7 @@ impl Record {
             seed: 1,
             timeout_ms: 60_000,
             planned_cells: 0,
+            until: None,
             planned_runs: 0,
         };
         let mut record = Record { evidence: Evidence::default(), seconds: 0 };

@@ -12,9 +12,11 @@ pub enum ArmKind {
     Treatment,
     Combination,
     Anchor,
+    /// The control once more, whose difference from it is noise.
+    Twin,
 }
 
-/// One of control, treatment, combination or anchor, with its complete settings.
+/// One of control, treatment, combination, anchor or twin, with its complete settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Arm {
     pub kind: ArmKind,

@@ -15,6 +15,8 @@ pub mod metric;
 pub mod outcome;
 pub mod proof;
 pub mod response;
+pub mod scale;
 pub mod setting;
 pub mod shell;
+pub mod until;
 pub mod workload;

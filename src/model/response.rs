@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::scale::Scale;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
@@ -14,7 +16,11 @@ pub struct Response {
     pub name: String,
     pub unit: String,
     pub better: Better,
-    /// Relative difference within which two arms count as the same (0.02 is 2 %).
+    /// On which its effects are judged.
+    #[serde(default)]
+    pub scale: Scale,
+    /// Difference within which two arms count as the same: relative on the logarithmic scale (0.02 is
+    /// 2 %), in the unit on the linear one.
     pub margin: Option<f64>,
     pub primary: bool,
 }

@@ -49,6 +49,8 @@ pub enum Tried {
     Veth,
     /// Changed and put back on a model of the kernel's files; real hardware was not part of it.
     Model,
+    /// Changed and put back on a model of a card's driver that Debian's own ethtool agrees with.
+    DriverModel,
     /// Compiled, and refused where it is absent; it needs hardware that the tests do not have.
     Hardware,
 }
@@ -58,6 +60,7 @@ impl Tried {
         match self {
             Tried::Veth => "veth",
             Tried::Model => "model",
+            Tried::DriverModel => "driver model",
             Tried::Hardware => "hardware only",
         }
     }
@@ -118,7 +121,7 @@ pub const KNOWN: [Known; 32] = [
     port(
         STREAM_QUEUES,
         Takes::StreamQueues,
-        Tried::Model,
+        Tried::DriverModel,
         "receive queue of each stream, by a flow rule for its ethertype",
     ),
     port("coalesce", Takes::WordOrCount("adaptive", MOST), Tried::Hardware, "interrupt delay in µs"),

@@ -11,7 +11,7 @@ pub type Template = String;
 /// The work as a campaign declares it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Workload {
-    Packets(PacketsDeclared),
+    Packets(Box<PacketsDeclared>),
     Command(CommandDeclared),
 }
 
@@ -119,7 +119,7 @@ pub enum OutputRule {
 /// The work of one cell, every template filled in.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Work {
-    Packets(PacketWork),
+    Packets(Box<PacketWork>),
     Command(CommandWork),
 }
 

@@ -237,6 +237,8 @@ impl Watcher<'_> {
         let start_ns = monotonic_ns();
         let (extent, streams) = (self.shared.plan.extent, self.shared.handed.len());
         let mut watch = Watch::new(Accumulator::new(baseline), start_ns, extent, streams);
+        // Before the threads start: they may take every CPU at once.
+        self.shared.look_ns.store(watch.next_look_ns(), Ordering::Relaxed);
         self.shared.gate.open(start_ns);
 
         let mut ended: Vec<LaneSent> = Vec::new();

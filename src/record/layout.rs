@@ -16,6 +16,9 @@ impl Folder {
     pub const JOURNAL: &'static str = "journal.jsonl";
     pub const CAMPAIGN: &'static str = "campaign.yaml";
     pub const HOSTS: &'static str = "hosts.yaml";
+    pub const DEAD_ENDS: &'static str = "dead-ends.yaml";
+    /// Measured losses as entries of a dead-ends file.
+    pub const LOSSES: &'static str = "losses.yaml";
     pub const PLAN: &'static str = "plan.json";
     pub const PAGE: &'static str = "index.html";
 
@@ -49,6 +52,14 @@ impl Folder {
         } else {
             Err(RecordError::NotARecord { path: path.to_owned() })
         }
+    }
+
+    /// The newest record of a campaign in a reports folder, by its name; None where there is none.
+    pub fn newest(reports: &Path, campaign: &str) -> Option<Folder> {
+        let entries = fs::read_dir(reports.join(campaign)).ok()?;
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        paths.iter().rev().find_map(|path| Folder::open(path).ok())
     }
 
     pub fn path(&self) -> &Path {

@@ -8,6 +8,7 @@ use crate::analysis::verdict::percent;
 use crate::evidence::event::{ArmNote, Opening};
 use crate::evidence::fold::Evidence;
 use crate::model::arm::ArmKind;
+use crate::model::scale::Scale;
 
 /// The question as the campaign put it.
 #[derive(Debug, Serialize)]
@@ -22,6 +23,8 @@ pub struct AskedView {
     pub variables: Vec<(String, Vec<String>)>,
     pub responses: Vec<AskedResponse>,
     pub accept: Vec<String>,
+    /// Known dead ends that are tried again, each with the reason.
+    pub reattempt: Vec<(String, String)>,
 }
 
 /// One arm.
@@ -55,6 +58,8 @@ pub fn asked(evidence: &Evidence) -> AskedView {
         variables: opening
             .map_or(vec![], |o| o.variables.iter().map(|(n, l)| (n.clone(), l.clone())).collect()),
         responses: opening.map_or(vec![], responses),
+        reattempt: opening
+            .map_or(vec![], |o| o.reattempt.iter().map(|(name, why)| (name.clone(), why.clone())).collect()),
         accept: opening.map_or(vec![], |o| o.accept.iter().map(|a| a.replace('_', " ")).collect()),
     }
 }
@@ -82,7 +87,11 @@ fn responses(opening: &Opening) -> Vec<AskedResponse> {
     };
     let words = |r: &crate::model::response::Response| {
         let margin = r.margin.map_or("no margin, so nothing can be called equivalent".to_owned(), |m| {
-            format!("a change within ±{} counts as none", percent(m))
+            let size = match r.scale {
+                Scale::Log => percent(m),
+                Scale::Linear => format!("{m} {}", r.unit),
+            };
+            format!("a change within ±{size} counts as none")
         });
         let rank = if decides(&r.name) { "decides" } else { "exploratory" };
         format!("{rank}; {}, {} is better; {margin}", r.unit, word(r.better))
@@ -91,10 +100,19 @@ fn responses(opening: &Opening) -> Vec<AskedResponse> {
 }
 
 fn design(opening: &Opening) -> String {
+    let blocks = match &opening.until {
+        None => plural(u64::from(opening.blocks), "block"),
+        Some(until) => format!(
+            "{} to {} blocks, until every pooled effect on {} is known to ±{},",
+            opening.blocks,
+            until.most,
+            until.of,
+            percent(until.halfwidth)
+        ),
+    };
     format!(
-        "{} workload; {} of every cell in {} order, seed {}; timeout {} a run",
+        "{} workload; {blocks} of every cell in {} order, seed {}; timeout {} a run",
         opening.workload,
-        plural(u64::from(opening.blocks), "block"),
         opening.order,
         opening.seed,
         duration(opening.timeout_ms.saturating_mul(1_000_000))

@@ -3,6 +3,7 @@
 pub mod again;
 pub mod asked;
 pub mod cells;
+pub mod dead_ends;
 pub mod ledger;
 pub mod number;
 pub mod origin;

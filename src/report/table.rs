@@ -7,12 +7,12 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use super::cells::{median, scale, unmeasured};
 use super::number::Scale;
 use super::view::added;
-use crate::analysis::findings::{CellSummary, Effect, Findings, Interval};
-use crate::analysis::trial::Scale::Linear;
+use crate::analysis::findings::{CellSummary, Effect, EnvironmentFinding, Findings, Interval};
 use crate::analysis::verdict::{between, confidence, ratio};
 use crate::model::arm::ArmKind;
 use crate::model::cell::CellId;
 use crate::model::outcome::Fate;
+use crate::model::scale::Scale::Linear;
 
 /// Narrowest width that is still laid out; a smaller one is treated as this.
 const NARROWEST: u16 = 40;
@@ -31,8 +31,19 @@ pub fn table(findings: &Findings, width: u16) -> String {
     for answer in findings.answers.iter().filter(|a| !a.exploratory) {
         text.push_str(&wrapped(&printable(&answer.sentence), width.into()));
     }
+    let primary = |e: &&EnvironmentFinding| findings.family.responses.contains(&e.response);
+    for floor in findings.environment.iter().filter(primary).filter_map(|e| e.noise_floor.as_ref()) {
+        text.push_str(&wrapped(&floor.sentence, width.into()));
+    }
     for caution in &findings.run_cautions {
         text.push_str(&wrapped(&printable(caution), width.into()));
+    }
+    for along in &findings.change_points {
+        let lines = std::iter::once(&along.found.sentence);
+        let lines = lines.chain(along.found.changes.iter().map(|c| &c.sentence)).chain(&along.found.notes);
+        for line in lines {
+            text.push_str(&wrapped(&printable(&format!("{}: {line}", along.response)), width.into()));
+        }
     }
     let sums = findings.sums.as_ref();
     for words in sums.iter().flat_map(|s| &s.words).chain(findings.table.iter().map(|t| &t.words)) {
@@ -114,6 +125,7 @@ fn row(
         // Where nothing was named as the control, nothing is one.
         ArmKind::Control if cell.arm.is_empty() => "–".to_owned(),
         ArmKind::Control => "control".to_owned(),
+        ArmKind::Twin => "control again".to_owned(),
         _ => effect.map_or(String::new(), |e| e.verdict.word().to_owned()),
     };
     if let Some(missing) = unmeasured(&cell.outcomes) {

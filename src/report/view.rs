@@ -14,6 +14,7 @@ use crate::analysis::findings::{Effect, Findings};
 use crate::analysis::verdict::{between, confidence, p_text, percent, ratio};
 use crate::evidence::fold::Evidence;
 use crate::model::cell::CellId;
+use crate::model::scale::Scale::Linear;
 
 /// Everything on the page, top-down.
 #[derive(Debug, Serialize)]
@@ -25,12 +26,16 @@ pub struct View {
     pub complete: bool,
     pub asked: AskedView,
     pub answers: Vec<AnswerView>,
+    /// How far identical controls are apart, on primary responses.
+    pub noise: Vec<String>,
     pub sums: Vec<SumView>,
     pub added: String,
     pub cautions: Vec<String>,
     /// Primary responses first.
     pub responses: Vec<ResponseView>,
     pub rejected: Vec<TurnedDown>,
+    /// Measured losses as entries of a dead-ends file.
+    pub dead_ends: Option<String>,
     pub misfires: Vec<TurnedDown>,
     pub reruns: Vec<RerunView>,
     pub repeats: Vec<RepeatView>,
@@ -147,11 +152,18 @@ pub fn view(evidence: &Evidence, findings: &Findings) -> View {
         complete: findings.complete,
         asked: asked::asked(evidence),
         answers: findings.answers.iter().filter(|a| !a.exploratory).map(|a| answer(findings, a)).collect(),
+        noise: findings
+            .environment
+            .iter()
+            .filter(|e| findings.family.responses.contains(&e.response))
+            .filter_map(|e| Some(format!("{}: {}", e.response, e.noise_floor.as_ref()?.sentence)))
+            .collect(),
         cautions: findings.cautions.iter().chain(&findings.run_cautions).cloned().collect(),
         sums: sums.map_or(vec![], sum),
         added: added(sums.map_or(0, |s| s.added_attempts)),
         responses: responses(evidence, findings, &scales),
         rejected: ledger::rejected(evidence, findings),
+        dead_ends: super::dead_ends::dead_ends(evidence, findings),
         misfires: ledger::misfires(evidence),
         reruns: again::reruns(evidence, findings),
         repeats: again::repeats(evidence),
@@ -249,7 +261,14 @@ pub(super) fn effect(effect: &Effect) -> EffectView {
     };
     let p = effect.p_adjusted.or(effect.p);
     let (interval, bounds) = (effect.interval, effect.bounds);
-    let none = || missing("ratio");
+    let linear = effect.scale == Linear.word();
+    let (name, value) = if linear { ("difference", effect.difference) } else { ("ratio", effect.ratio) };
+    let none = || missing(name);
+    // A difference has no ratio beside it, and stands as the change itself.
+    let as_ratio = |text: String| if linear { "–".to_owned() } else { text };
+    let in_unit = |text: String| format!("{text} {}", effect.unit).trim_end().to_owned();
+    let changed = |v: f64| if linear { in_unit(signed(v)) } else { change(v) };
+    let ends = |low, high| if linear { in_unit(between(low, high)) } else { changes(low, high) };
     EffectView {
         arm: effect.arm.clone(),
         kind: word(effect.kind),
@@ -257,10 +276,10 @@ pub(super) fn effect(effect: &Effect) -> EffectView {
         place,
         anchor: effect.cell.as_ref().map(anchor),
         response: effect.response.clone(),
-        ratio: effect.ratio.map(ratio).or(bounds.map(|b| between(b.low, b.high))).unwrap_or_else(none),
-        change: effect.ratio.map(change).or(bounds.map(|b| changes(b.low, b.high))).unwrap_or_else(none),
-        interval: interval.map_or_else(|| missing("interval"), |i| between(i.low, i.high)),
-        changes: interval.map_or_else(|| missing("interval"), |i| changes(i.low, i.high)),
+        ratio: as_ratio(value.map(ratio).or(bounds.map(|b| between(b.low, b.high))).unwrap_or_else(none)),
+        change: value.map(changed).or(bounds.map(|b| ends(b.low, b.high))).unwrap_or_else(none),
+        interval: as_ratio(interval.map_or_else(|| missing("interval"), |i| between(i.low, i.high))),
+        changes: interval.map_or_else(|| missing("interval"), |i| ends(i.low, i.high)),
         confidence: interval.map_or_else(|| "–".to_owned(), |i| confidence(i.confidence)),
         p_raw: effect.p.filter(|raw| p != Some(*raw)).map(p_text),
         p: p.map_or_else(|| missing("p"), p_text),
@@ -268,7 +287,7 @@ pub(super) fn effect(effect: &Effect) -> EffectView {
         verdict: effect.verdict.word().to_owned(),
         class: effect.verdict.word().replace(' ', "-"),
         sentence: effect.sentence.clone(),
-        missing: effect.absent.get("ratio").filter(|_| bounds.is_none()).cloned(),
+        missing: effect.absent.get(name).filter(|_| bounds.is_none()).cloned(),
         left_out: effect.left_out.iter().map(|l| format!("block {}: {}", l.block, l.reason)).collect(),
     }
 }
@@ -280,6 +299,16 @@ fn changes(low: f64, high: f64) -> String {
         (true, false) => format!("above {}", change(low)),
         (false, true) => format!("below {}", change(high)),
         (false, false) => between(low, high),
+    }
+}
+
+/// A difference with its sign, with a true minus.
+fn signed(difference: f64) -> String {
+    let size = ratio(difference.abs());
+    match difference {
+        0.0 => size,
+        d if d < 0.0 => format!("−{size}"),
+        _ => format!("+{size}"),
     }
 }
 

@@ -40,6 +40,10 @@ value!(/** A duration with its unit. */ Duration,
     {"type": "string", "pattern": "^[0-9].*[a-z]$|\\$\\{", "examples": ["30s", "200ms", "1h5m2s"]});
 value!(/** A percentage. */ Percent, {"type": "string", "pattern": "^[0-9.]+ *%$", "examples": ["2%"]});
 
+value!(/** A percentage, or a number in the unit of the response. */ Margin,
+    {"anyOf": [{"type": "string", "pattern": "^[0-9.]+ *%$", "examples": ["2%"]},
+        {"type": "number", "exclusiveMinimum": 0}]});
+
 /// Takes `null` out of a schema: a key that may be missing may not be empty.
 pub fn without_null(schema: &mut Value) {
     match schema {

@@ -1,11 +1,13 @@
 //! Simulated campaigns that hold what the method promises: coverage, false alarms, families, margins, power.
 
 use fieldtrial::analysis::drift::{ControlRun, of_controls};
+use fieldtrial::analysis::findings::Interval;
 use fieldtrial::analysis::holm;
 use fieldtrial::analysis::power::{normal, uniform};
 use fieldtrial::analysis::signed_rank::{self, Estimate};
-use fieldtrial::analysis::stopping::{Decision, Until, decide};
+use fieldtrial::analysis::stopping::precise;
 use fieldtrial::analysis::tail::t_two_sided;
+use fieldtrial::model::until::Until;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
@@ -246,19 +248,17 @@ fn welch(rows: &[(f64, f64)]) -> f64 {
 /// Campaigns that stop once the interval is narrow keep two points of their coverage.
 fn of_stopping(campaigns: u32) -> Check {
     let mut random = ChaCha8Rng::seed_from_u64(3000);
-    let until = Until { halfwidth: 0.01, most: 30 };
+    let until = Until { halfwidth: 0.01, of: "rate".into(), most: 30 };
     let mut held = 0;
     for _ in 0..campaigns {
         let mut logs: Vec<f64> = vec![];
         let interval = loop {
-            let interval = if logs.len() < 10 { None } else { judged(&logs).interval };
-            let log_interval = [interval];
-            match decide(logs.len() as u32, &log_interval, &until) {
-                Decision::GoOn { until_blocks } => {
-                    let more = until_blocks as usize - logs.len();
-                    logs.extend((0..more).map(|_| 0.02 * normal(&mut random)));
-                }
-                _ => break interval.expect("interval"),
+            let more = until.look_from(10, logs.len() as u32 + 1) as usize - logs.len();
+            logs.extend((0..more).map(|_| 0.02 * normal(&mut random)));
+            let found = judged(&logs).interval.expect("interval");
+            let ratio = Interval { low: found.low.exp(), high: found.high.exp(), ..found };
+            if precise(&[Some(ratio)], &until) || logs.len() as u32 == until.most {
+                break found;
             }
         };
         held += u32::from(interval.low <= 0.0 && 0.0 <= interval.high);

@@ -133,3 +133,47 @@ fn data_without_a_value_are_nothing_measured() {
     let output = desk.fieldtrial(&["analyse", "none.csv", "--response", "y"]);
     assert_eq!(output.status.code(), Some(8), "{}", told(&output));
 }
+
+#[test]
+fn changes_of_level_are_found_by_name_along_a_history_and_a_ladder() {
+    // Case A21.
+    let desk = Desk::new(COMMANDS);
+    desk.write("history.csv", include_str!("../data/changepoint/release_history.csv"));
+    let asked =
+        ["analyse", "history.csv", "--response", "mpps", "--better", "higher", "--history", "release"];
+    let names = |findings: &Value| -> Vec<String> {
+        let changes = findings["change_points"][0]["found"]["changes"].as_array().expect("changes");
+        changes.iter().map(|c| c["name"].as_str().expect("a name").to_owned()).collect()
+    };
+    let found = json(&desk.fieldtrial(&[&asked[..], &["--json"]].concat()));
+    assert_eq!(names(&found), ["0.5.108", "0.5.118"]);
+    assert_eq!(against_schema(&desk, &found), Vec::<String>::new());
+    let told_people = String::from_utf8_lossy(&desk.fieldtrial(&asked).stdout).into_owned();
+    assert!(told_people.contains("New levels begin at 0.5.108 (+44.5 %)"), "{told_people}");
+
+    // A cliff at the newest release, under a drift over four mirrored blocks.
+    let releases = ["9.9", "9.10", "9.11", "9.12", "9.13"];
+    let ladder = |cliff: f64| {
+        let (mut text, mut place) = ("release,block,mpps,at\n".to_owned(), 0);
+        for block in 1..=4 {
+            let order: Vec<usize> = if block % 2 == 1 { (0..5).collect() } else { (0..5).rev().collect() };
+            for release in order {
+                place += 1;
+                let noise = f64::from((place * 7) % 5) / 1000.0;
+                let level = 2.0 * (1.0 - 0.003 * f64::from(place)) * if release == 4 { cliff } else { 1.0 };
+                text.push_str(&format!("{},{block},{},{place}\n", releases[release], level * (1.0 + noise)));
+            }
+        }
+        text
+    };
+    let asked =
+        ["--response", "mpps", "--better", "higher", "--ladder", "release", "--block", "block", "--json"];
+    for (cliff, expected) in [(0.9, &["9.13"][..]), (1.0, &[])] {
+        desk.write("ladder.csv", &ladder(cliff));
+        let found = json(&desk.fieldtrial(&[&["analyse", "ladder.csv"][..], &asked].concat()));
+        assert_eq!(names(&found), expected, "{found}");
+        assert_eq!(found["change_points"][0]["of"], "ladder");
+    }
+    let unblocked = desk.fieldtrial(&["analyse", "ladder.csv", "--response", "mpps", "--ladder", "release"]);
+    assert_eq!(unblocked.status.code(), Some(2), "{}", told(&unblocked));
+}

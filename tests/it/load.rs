@@ -364,6 +364,7 @@ responses: [{{name: {response}, primary: true}}]
         let mut short = shipped;
         for (from, to) in [
             ("../hosts/netns-queues.yaml", hosts.to_str().unwrap()),
+            ("dead_ends: dead-ends.yaml\n", ""),
             ("count: 8, order: mirrored, seed: 1", "count: 1, order: forward"),
             ("timeout: 30s", "timeout: 30s\npilot: true"),
             ("duration: 500ms", "duration: 300ms"),

@@ -2,6 +2,7 @@
 
 mod agent;
 mod analyse;
+mod dead_ends;
 mod desk;
 mod elf;
 mod embedded;
@@ -30,3 +31,4 @@ mod skip;
 mod spine;
 mod spine_hold;
 mod tracer;
+mod until;

@@ -113,3 +113,13 @@ fn a_requirement_called_like_a_port_still_holds() {
     session(&plan, &mut lab, &mut evidence, Asked::Rest, Stop::No);
     assert_eq!(evidence.sums().refused, 2);
 }
+
+#[test]
+fn a_request_to_stop_ends_before_the_next_job() {
+    let plan = plan(TWO_ARMS);
+    let mut lab = StandIn::new(|_, spec, _| Ok(report(spec, &words(spec)[0], "same")));
+    let mut evidence = Evidence::default();
+    assert_eq!(session(&plan, &mut lab, &mut evidence, Asked::Rest, Stop::AfterRun), Ended::Stopped);
+    assert!(lab.log.is_empty());
+    assert!(!evidence.complete);
+}

@@ -30,6 +30,8 @@ const DROP: u64 = u64::MAX;
 /// The card, its rules, and what is wrong with it.
 pub struct Model {
     pub interface: String,
+    /// The card at the other end, with an interface and rules of its own.
+    pub twin: Option<Box<Model>>,
     pub driver: &'static str,
     pub capacity: u32,
     /// Filters of the hardware; fewer than places when something else uses some.
@@ -66,6 +68,7 @@ impl Model {
     pub fn new(interface: &str) -> Self {
         Self {
             interface: interface.to_owned(),
+            twin: None,
             driver: "ice",
             capacity: 16_384,
             filters: usize::MAX,
@@ -84,6 +87,14 @@ impl Model {
             latecomer: None,
             changes: 0,
             log: Vec::new(),
+        }
+    }
+
+    /// The card that has this interface, if any of the two has.
+    pub fn card(&mut self, interface: &[u8]) -> &mut Self {
+        match self.twin.as_ref().is_some_and(|twin| twin.interface.as_bytes() == interface) {
+            true => self.twin.as_mut().expect("it was there"),
+            false => self,
         }
     }
 

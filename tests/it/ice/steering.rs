@@ -135,3 +135,62 @@ fn a_campaign_steers_proves_and_puts_back_or_refuses_its_cells_before_timing() {
         );
     }
 }
+
+/// The shipped campaign of the rig, on a cable with one queue and without what a cable has not: its seven
+/// streams and sizes, both ways, with a model of the card at each end.
+fn short_line_rate() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut text = std::fs::read_to_string(root.join("campaigns/e810-line-rate.yaml")).expect("shipped");
+    let (from, to) = (text.find("treatments:").expect("arms"), text.find("steer:").expect("steering"));
+    text.replace_range(from..to, "");
+    let queues = "queues: [0, 1, 2, 3, 4, 5, 6]";
+    for (from, to) in [
+        ("../hosts/e810-pair.yaml", root.join("hosts/netns.yaml").to_str().expect("text")),
+        ("dead-ends.yaml", root.join("campaigns/dead-ends.yaml").to_str().expect("text")),
+        (&format!("streams: 7, {queues}"), "streams: 7, queues: [0, 0, 0, 0, 0, 0, 0]"),
+        (&format!("    {queues}\n"), ""),
+        ("load: {search: zero_loss, precision: 1%, trial: 2s}", "rate: 200/s"),
+        ("duration: 20s", "duration: 300ms"),
+        ("settle: 5s", "settle: 100ms"),
+        ("frames: 10000", "frames: 200"),
+        ("count: 8, order: mirrored, seed: 1", "count: 1, order: forward"),
+        ("timeout: 20m", "timeout: 30s\npilot: true"),
+        ("name: zero_loss_rate", "name: tx_rate"),
+        ("  - {name: zero_loss_bits_l1}\n", ""),
+    ] {
+        assert!(text.contains(from), "{from}");
+        text = text.replacen(from, to, 1);
+    }
+    text
+}
+
+#[test]
+fn the_campaign_of_the_rig_steers_seven_streams_both_ways_and_puts_back_both_cards() {
+    if let Err(why) = crate::lab::allowed() {
+        return crate::skip::skip("sandbox", &why);
+    }
+    let card = |interface: &str| {
+        let mut model = super::model::Model::new(interface);
+        model.driver = "veth";
+        model
+    };
+    let Some(ice) = Ice::with(|model| {
+        *model = card("ft-rx0");
+        model.twin = Some(Box::new(card("ft-tx0")));
+    }) else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("c.yaml"), short_line_rate()).expect("written");
+    let mut command = Command::new(EXE);
+    command.args(["run", "c.yaml", "--reports", "reports"]).current_dir(folder.path());
+    let output = ice.run(command.env("XDG_CACHE_HOME", folder.path()));
+    let record = only_record(&folder.path().join("reports"));
+    let rows = csv_rows(&record.join("runs.csv"));
+    assert!(rows.len() == 2 && rows.iter().all(|row| row["outcome"] == "measured"), "{}", told(&output));
+    let mut model = ice.model();
+    for interface in ["ft-rx0", "ft-tx0"] {
+        let card = model.card(interface.as_bytes());
+        assert_eq!((card.insertions().len(), card.rules.len()), (7, 0), "{interface}: {}", told(&output));
+    }
+}

@@ -181,6 +181,7 @@ fn call(memory: &File, ifreq: u64, model: &Mutex<Model>) -> io::Result<Option<i3
     let mut command = [0; 4];
     memory.read_exact_at(&mut command, data)?;
     let mut model = model.lock().expect("the model");
+    let model = model.card(name);
     let Some(length) = model.answers(name, u32::from_ne_bytes(command)) else { return Ok(None) };
     let mut structure = vec![0; length];
     memory.read_exact_at(&mut structure, data)?;
