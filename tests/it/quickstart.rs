@@ -77,8 +77,10 @@ fn an_ordinary_user_gets_the_same_through_a_user_namespace() {
     let folder = tempfile::tempdir_in("/tmp").unwrap();
     let program = folder.path().join("fieldtrial");
     std::fs::copy(env!("CARGO_BIN_EXE_fieldtrial"), &program).unwrap();
-    for (from, name) in [("campaigns", "quickstart.yaml"), ("hosts", "netns.yaml")] {
-        std::fs::create_dir(folder.path().join(from)).unwrap();
+    for (from, name) in
+        [("campaigns", "quickstart.yaml"), ("campaigns", "dead-ends.yaml"), ("hosts", "netns.yaml")]
+    {
+        std::fs::create_dir_all(folder.path().join(from)).unwrap();
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(from).join(name);
         std::fs::copy(source, folder.path().join(from).join(name)).unwrap();
     }
