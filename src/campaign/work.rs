@@ -106,7 +106,9 @@ pub fn resolve<'a>(
     seed: u64,
 ) -> Result<Work, String> {
     match workload {
-        Workload::Packets(declared) => packets(declared, lookup, ports, seed).map(|work| Work::Packets(Box::new(work))),
+        Workload::Packets(declared) => {
+            packets(declared, lookup, ports, seed).map(|work| Work::Packets(Box::new(work)))
+        }
         Workload::Command(declared) => command(declared, lookup).map(Work::Command),
     }
 }
