@@ -169,7 +169,7 @@ pub(super) struct Packets {
     duration: Duration,
     /// Warm-up that is left out of rates, though loss in it counts. Default: 5s.
     settle: Option<Duration>,
-    /// How frames are sent: `af_packet`, `af_packet_ring`, `af_xdp` or `xdp_live` (by XDP from inside the
+    /// How frames are sent: `af_packet`, `af_xdp` or `xdp_live` (by XDP from inside the
     /// kernel). Or a template. Default: af_packet.
     tx: Option<Text>,
     /// How frames are received: `af_packet`, `af_packet_recvmmsg` or `af_xdp`. Or a template.

@@ -53,7 +53,7 @@ fn loads_that_contradict_themselves_are_refused() {
 #[test]
 fn words_of_paths_are_checked() {
     wrong("rx: xdp", "", "`rx`: expected `af_packet` or `af_packet_recvmmsg` or `af_xdp`, found `xdp`");
-    wrong("tx: af_xdpp", "", "`tx`: expected `af_packet` or `af_packet_ring` or `af_xdp` or `xdp_live`");
+    wrong("tx: af_xdpp", "", "`tx`: expected `af_packet` or `af_xdp` or `xdp_live`");
     wrong("xdp_copy: zero-copy", "", "`xdp_copy`: expected `auto` or `copy` or `zero_copy`");
     wrong("queues: []", "", "`queues`: expected at least one number");
     wrong("cpus: [a]", "", "`cpus`: expected a whole number");

@@ -157,7 +157,6 @@ pub struct PacketWork {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TxPath {
     AfPacket,
-    AfPacketRing,
     AfXdp,
     XdpLive,
 }
@@ -171,12 +170,8 @@ pub enum RxPath {
 }
 
 impl TxPath {
-    pub const ALL: [(&'static str, Self); 4] = [
-        ("af_packet", Self::AfPacket),
-        ("af_packet_ring", Self::AfPacketRing),
-        ("af_xdp", Self::AfXdp),
-        ("xdp_live", Self::XdpLive),
-    ];
+    pub const ALL: [(&'static str, Self); 3] =
+        [("af_packet", Self::AfPacket), ("af_xdp", Self::AfXdp), ("xdp_live", Self::XdpLive)];
 
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, path)| *path == self).map_or("", |(name, _)| name)
