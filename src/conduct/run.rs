@@ -84,6 +84,7 @@ pub fn measure(
         values: found.values,
         absent: found.absent,
         samples: found.samples,
+        work: None,
         cautions,
         proof: Some(proof),
         roles: end.roles,

@@ -14,6 +14,7 @@ use crate::model::outcome::{Fate, RunOutcome};
 use crate::model::proof::Proof;
 use crate::model::response::Response;
 use crate::model::until::Until;
+use crate::model::work_counts::WorkCounts;
 
 /// Version of the journal's shape; a reader refuses a newer one.
 pub const VERSION: u32 = 2;
@@ -212,6 +213,9 @@ pub struct RunNote {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub absent: BTreeMap<String, String>,
     pub samples: Vec<Sample>,
+    /// What became of the declared work; None where the workload declares no units of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<WorkCounts>,
     /// What a reader of the values must know of this run: a short general sentence to what was seen.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cautions: BTreeMap<String, String>,
@@ -232,6 +236,7 @@ impl RunNote {
             values: BTreeMap::new(),
             absent: BTreeMap::new(),
             samples: vec![],
+            work: None,
             cautions: BTreeMap::new(),
             roles: vec![],
             proof: None,

@@ -29,6 +29,7 @@ pub fn run(cell: &str, block: u32, wall_time: f64) -> RunNote {
         values: BTreeMap::from([("wall_time".to_owned(), wall_time)]),
         absent: BTreeMap::new(),
         samples: vec![],
+        work: None,
         cautions: BTreeMap::new(),
         roles: vec![role("run", "h1", "/usr/bin/scan --fast corpus", End::Exited(0))],
         proof: None,

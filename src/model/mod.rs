@@ -19,4 +19,5 @@ pub mod scale;
 pub mod setting;
 pub mod shell;
 pub mod until;
+pub mod work_counts;
 pub mod workload;

@@ -103,7 +103,10 @@ fn a_full_host_answers_but_stores_nothing() {
 fn a_cut_link_silences_a_host_until_it_is_healed() {
     let Some(lab) = Lab::two_hosts() else { return };
     lab.cut_link("h1");
-    let output = finish(&mut lab.ssh("h1", "true"), LIMIT);
+    let config = lab.ssh_config();
+    let mut command = lab.command("ssh");
+    command.arg("-F").arg(config).args(["-o", "ConnectTimeout=2", "h1", "true"]);
+    let output = finish(&mut command, LIMIT);
     assert_eq!(output.status.code(), Some(255), "{}", told(&output));
     assert!(lab.on_host("h1", "true").status.success(), "the host itself lives on");
     assert_eq!(answer(&lab, "h2", "echo other"), "other");

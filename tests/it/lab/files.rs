@@ -73,7 +73,7 @@ fn ssh_config(lab: &Path) -> String {
     text + &format!(
         "Host *\n  IdentityFile {lab}/id\n  IdentitiesOnly yes\n  IdentityAgent none\n  \
          UserKnownHostsFile {lab}/known_hosts\n  GlobalKnownHostsFile /dev/null\n  \
-         StrictHostKeyChecking yes\n  UpdateHostKeys no\n  BatchMode yes\n  ConnectTimeout 5\n  \
+         StrictHostKeyChecking yes\n  UpdateHostKeys no\n  BatchMode yes\n  ConnectTimeout 20\n  \
          ServerAliveInterval 2\n  ServerAliveCountMax 3\n  LogLevel INFO\n"
     )
 }
