@@ -7,6 +7,7 @@ mod declared;
 mod draft;
 mod exclusions;
 mod fields;
+mod gate;
 mod naming;
 mod packets;
 mod parse;

@@ -6,12 +6,15 @@ mod check;
 mod derive;
 mod exit;
 mod failure;
+mod gate;
+mod history;
 mod hosts;
 mod init;
 mod lab;
 mod load;
 mod plan;
 mod progress;
+mod publish;
 mod report;
 mod restore;
 mod run;
@@ -64,6 +67,10 @@ fn dispatch(command: Command) -> Outcome {
         Command::Resume(args) => run::resume(&args),
         Command::Rerun(args) => run::rerun(&args),
         Command::Report(args) => report::report(&args),
+        Command::Publish(args) => publish::publish(&args),
+        Command::Unpublish(args) => publish::unpublish(&args),
+        Command::Gate(args) => gate::gate(&args),
+        Command::History(args) => history::history(&args),
         Command::Restore(args) => restore::restore(&args),
         Command::Hosts(command) => hosts::hosts(&command),
         Command::Schema(args) => schema::schema(&args),

@@ -33,7 +33,7 @@ pub fn run(args: &RunArgs) -> Outcome {
         }
     };
     let ended = session.conduct(&folder, &plan, &Evidence::default(), Asked::Rest)?;
-    finish(&folder, &plan, &ended, args.campaign.json, false)
+    finish(&folder, &plan, &ended, Some(args.campaign.json), false)
 }
 
 fn begin(loaded: &Loaded, folder: &Folder, plan: &Plan, lab: &LabArgs) -> Result<(Session, Plan), Failure> {
@@ -64,7 +64,7 @@ pub fn resume(args: &ResumeArgs) -> Outcome {
     if before.evidence.complete && !interrupted {
         let runs = before.evidence.sums().runs;
         aside(format_args!("{runs} of {runs} runs are there; nothing was left to run"));
-        return finish(&folder, &plan, &Ended::Complete, args.json, false);
+        return finish(&folder, &plan, &Ended::Complete, Some(args.json), false);
     }
     if before.torn_bytes > 0 {
         aside(format_args!(
@@ -78,10 +78,19 @@ pub fn resume(args: &ResumeArgs) -> Outcome {
         let opened = Event::Opened(Box::new(opening(&plan, &folder.name(), &loaded)));
         writer.append_event(&now(), &opened).map_err(|e| unwritable(folder.path(), &e))?;
     }
-    Continued { folder, loaded, before, writer }.go_on(Asked::Rest, &args.lab, args.json)
+    Continued { folder, loaded, before, writer }.go_on(Asked::Rest, &args.lab, Some(args.json))
 }
 
 pub fn rerun(args: &RerunArgs) -> Outcome {
+    again(args, true)
+}
+
+/// A rerun whose answer somebody else gives.
+pub fn rerun_quietly(args: &RerunArgs) -> Outcome {
+    again(args, false)
+}
+
+fn again(args: &RerunArgs, answers: bool) -> Outcome {
     let folder = Folder::open(&args.record)?;
     let before = read(&folder)?;
     let loaded = load_record(&folder, &before.evidence)?;
@@ -100,7 +109,11 @@ pub fn rerun(args: &RerunArgs) -> Outcome {
     }
     let writer = Writer::append(&folder, &before)?;
     let before = before.evidence;
-    Continued { folder, loaded, before, writer }.go_on(Asked::Again(cell), &args.lab, args.json)
+    Continued { folder, loaded, before, writer }.go_on(
+        Asked::Again(cell),
+        &args.lab,
+        answers.then_some(args.json),
+    )
 }
 
 /// A record that is written to again.
@@ -112,7 +125,7 @@ struct Continued {
 }
 
 impl Continued {
-    fn go_on(self, asked: Asked, lab: &LabArgs, json: bool) -> Outcome {
+    fn go_on(self, asked: Asked, lab: &LabArgs, json: Option<bool>) -> Outcome {
         let lab = open(&self.loaded.plan(&BTreeMap::new())?, &self.loaded.hosts_source, lab)?;
         let plan = self.loaded.unchecked_plan(&lab.facts);
         let again = asked != Asked::Rest;
@@ -122,10 +135,16 @@ impl Continued {
     }
 }
 
-fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: bool, again: bool) -> Outcome {
+/// `json` is how to answer; None where somebody else does.
+fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: Option<bool>, again: bool) -> Outcome {
     let evidence = read(folder)?.evidence;
     let findings = derive(folder, &evidence)?;
-    print_answer(folder, &findings, json)?;
+    if let Some(json) = json {
+        print_answer(folder, &findings, json)?;
+    }
+    if !again {
+        super::history::remember(folder, &evidence)?;
+    }
     let expect = &plan.campaign.expect;
     let mut exits = if again { rerun_exits(&evidence, expect) } else { exits(&evidence, expect) };
     let next = match again {

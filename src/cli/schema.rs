@@ -5,7 +5,7 @@ use clap::CommandFactory;
 use super::args::{Arguments, SchemaArgs, SchemaOf};
 use super::failure::{Failure, Outcome};
 use super::voice::answer;
-use crate::{analysis, campaign, dead_end, inventory};
+use crate::{analysis, campaign, dead_end, gate, inventory};
 
 pub fn schema(args: &SchemaArgs) -> Outcome {
     let schema = match args.file {
@@ -13,6 +13,7 @@ pub fn schema(args: &SchemaArgs) -> Outcome {
         SchemaOf::Hosts => inventory::schema(),
         SchemaOf::DeadEnds => dead_end::schema(),
         SchemaOf::Findings => analysis::findings::schema(),
+        SchemaOf::Gate => gate::judge::schema(),
     };
     let text = serde_json::to_string_pretty(&schema).map_err(|e| Failure::Fault(e.to_string()))?;
     answer(text)?;

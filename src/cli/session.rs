@@ -157,5 +157,6 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
         timeout_ms: campaign.timeout_ms,
         planned_cells: estimate.cells,
         planned_runs: estimate.runs,
+        gate: campaign.gate.clone(),
     }
 }

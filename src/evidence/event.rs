@@ -9,6 +9,7 @@ use crate::model::arm::ArmKind;
 use crate::model::cell::{CellId, RunKey};
 use crate::model::change::{Applied, PutBack};
 use crate::model::facts::Facts;
+use crate::model::gate::GateRule;
 use crate::model::job::JobReport;
 use crate::model::outcome::{Fate, RunOutcome};
 use crate::model::proof::Proof;
@@ -93,6 +94,9 @@ pub struct Opening {
     pub timeout_ms: u64,
     pub planned_cells: u64,
     pub planned_runs: u64,
+    /// How far below a published level each response may fall.
+    #[serde(default)]
+    pub gate: GateRule,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

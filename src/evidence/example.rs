@@ -124,6 +124,7 @@ impl Record {
             planned_cells: 0,
             until: None,
             planned_runs: 0,
+            gate: Default::default(),
         };
         let mut record = Record { evidence: Evidence::default(), seconds: 0 };
         record.push(Event::Opened(Box::new(opening)));

@@ -8,6 +8,7 @@ mod desk;
 mod elf;
 mod embedded;
 mod faults;
+mod gate;
 mod house;
 mod ice;
 mod lab;
