@@ -70,7 +70,7 @@ pub fn measure(
             let end = pass::run(lab, &command::roles(w, campaign.timeout_ms), stop);
             let (values, absent) = command::values(&end.roles);
             let proof = command::proof(w, &end.roles);
-            let broken = confirm(verified, &proof).err();
+            let broken = confirm(verified, &proof, &Default::default()).err();
             let found = Values { values, absent, samples: vec![] };
             Measured { found, cautions: Default::default(), proof, broken, end }
         }
