@@ -11,6 +11,7 @@ mod init;
 mod lab;
 mod load;
 mod plan;
+mod plan_roles;
 mod progress;
 mod report;
 mod restore;

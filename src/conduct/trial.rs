@@ -391,13 +391,7 @@ impl Trial<'_> {
 
 /// Hosts that these works run on.
 fn hosts_of(works: &HashMap<u64, Work>) -> Vec<String> {
-    let mut hosts: Vec<String> = works
-        .values()
-        .flat_map(|work| match work {
-            Work::Packets(w) => vec![w.tx.host.clone(), w.rx.host.clone()],
-            Work::Command(w) => vec![w.host.clone()],
-        })
-        .collect();
+    let mut hosts: Vec<String> = works.values().flat_map(Work::hosts).map(str::to_owned).collect();
     hosts.sort();
     hosts.dedup();
     hosts

@@ -11,6 +11,7 @@ use crate::model::change::{Applied, PutBack};
 use crate::model::facts::Facts;
 use crate::model::job::JobReport;
 use crate::model::outcome::{Fate, RunOutcome};
+use crate::model::phase::Phase;
 use crate::model::proof::Proof;
 use crate::model::response::Response;
 use crate::model::until::Until;
@@ -263,6 +264,8 @@ pub struct Sample {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoleNote {
     pub role: String,
+    #[serde(default, skip_serializing_if = "Phase::is_run")]
+    pub phase: Phase,
     pub host: String,
     /// Ready to paste into a shell on that host.
     pub command: String,
