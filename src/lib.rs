@@ -5,13 +5,13 @@
 //! | room | | one sentence | may use |
 //! |---|---|---|---|
 //! | `model` | P | the words of the glossary as types | – |
-//! | `yaml` | P | the one door to YAML: options, limits, located values, complaints with carets | – |
+//! | `yaml` | P | the one door to YAML: options, limits, located values, complaints with carets | model |
 //! | `rule` | P | the one door to CEL: rules over levels and facts, and plain conditions | model |
 //! | `campaign` | P | YAML → Campaign: file shape, resolve, all complaints, JSON schema | model, yaml, rule |
 //! | `dead_end` | P | YAML → dead ends: changes that lost, and whether a cell repeats one | rule, yaml |
 //! | `inventory` | P | YAML → Hosts | model, yaml, rule |
 //! | `design` | P | Campaign → Plan: grid, exclusions, order, audit | model, yaml, rule, campaign, dead_end |
-//! | `verify` | P | proofs → Verified: equal, correct, clean | model |
+//! | `verify` | P | outputs and proofs → Verified: equal, correct, clean | model, rule |
 //! | `protocol` | P | what workstation and agent say to each other | model |
 //! | `evidence` | P | the events and rows of a record, as types and text | model |
 //! | `conduct` | W | the spine: walk the plan, prepare, prove, measure, limits | model, rule, campaign, design, verify, evidence |

@@ -12,8 +12,11 @@ mod naming;
 mod packets;
 mod parse;
 mod responses;
+mod role_work;
+mod roles;
 mod sense;
 mod shape;
+mod shape_roles;
 mod starter;
 mod steer;
 #[cfg(test)]

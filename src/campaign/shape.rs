@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use super::shape_roles::{Command, Role};
 use crate::yaml::shape::{Count, Duration, Label, Level, Margin, Percent, Sizes, Text, Whole, without_null};
 
 /// The JSON schema (draft-07, which editors read) of campaign files.
@@ -137,7 +138,7 @@ pub(super) enum SteerBy {
     Ethertype,
 }
 
-/// The work of every cell: one of the two.
+/// The work of every cell: one of the three.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields, extend("minProperties" = 1, "maxProperties" = 1))]
 pub(super) struct Workload {
@@ -145,6 +146,8 @@ pub(super) struct Workload {
     packets: Option<Packets>,
     /// Runs a program.
     command: Option<Command>,
+    /// Runs several programs that do the work together, each a role on a host.
+    roles: Option<BTreeMap<String, Role>>,
 }
 
 /// Frames from one port to another.
@@ -235,26 +238,6 @@ pub(super) enum Stamps {
     Software,
 }
 
-/// A program and how it is started; give `run` or `shell`.
-#[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub(super) struct Command {
-    /// The host of the hosts file it runs on.
-    on: Text,
-    /// Program and arguments, passed on without a shell.
-    run: Option<Vec<Level>>,
-    /// Text for `/bin/sh -c`. Write `$${name}` for a variable of the shell itself.
-    shell: Option<Text>,
-    /// Environment variables; nothing but PATH is inherited.
-    env: Option<BTreeMap<String, Level>>,
-    /// Folder on the host. Default: a fresh empty one.
-    cwd: Option<Text>,
-    /// File on the host that is the standard input. Default: empty.
-    stdin: Option<Text>,
-    /// Files on the host that decide what is done; their digests are part of the work's identity.
-    inputs: Option<Vec<Text>>,
-}
-
 /// The link first.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -276,7 +259,7 @@ pub(super) enum Delivery {
 pub(super) struct Verify {
     /// Frames of the untimed proof, per stream (`packets` only). Default: 10000.
     frames: Option<Whole>,
-    /// What of the output must equal the control's (`command` only). Default: exact.
+    /// What of the output must equal the control's (programs only). Default: exact.
     output: Option<Output>,
 }
 

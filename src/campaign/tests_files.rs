@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::tests::*;
-use super::{arms, exclusions, packets, parse, responses, schema, starter, workload};
+use super::{arms, exclusions, packets, parse, responses, roles, schema, starter, workload};
 
 const SHIPPED: [(&str, &str); 4] = [
     ("quickstart", include_str!("../../campaigns/quickstart.yaml")),
@@ -60,7 +60,8 @@ fn the_schema_knows_the_keys_that_the_parser_knows() {
         keys.sort();
         keys
     };
-    let known: [(&str, &[&str]); 15] = [
+    let of_roles: Vec<&str> = roles::COMMAND_KEYS.into_iter().chain(roles::ROLE_KEYS).collect();
+    let known: [(&str, &[&str]); 18] = [
         ("", &parse::KEYS),
         ("Control", &arms::CONTROL_KEYS),
         ("Treatment", &arms::TREATMENT_KEYS),
@@ -69,7 +70,10 @@ fn the_schema_knows_the_keys_that_the_parser_knows() {
         ("Packets", &packets::PACKETS_KEYS),
         ("Load", &packets::LOAD_KEYS),
         ("Baseline", &parse::BASELINE_KEYS),
-        ("Command", &workload::COMMAND_KEYS),
+        ("Command", &roles::COMMAND_KEYS),
+        ("Role", &of_roles),
+        ("ReadyWhen", &roles::READY_KEYS),
+        ("EndsWith", &roles::ENDS_KEYS),
         ("Verify", &workload::VERIFY_KEYS),
         ("Exclusion", &exclusions::EXCLUDE_KEYS),
         ("Blocks", &parse::BLOCKS_KEYS),

@@ -2,7 +2,8 @@
 
 use super::tests::*;
 use crate::model::arm::ArmKind;
-use crate::model::workload::{Invocation, LoadDeclared, OutputRule, Workload};
+use crate::model::role::Invocation;
+use crate::model::workload::{LoadDeclared, OutputRule, Workload};
 
 #[test]
 fn what_is_left_out_has_its_documented_default() {
@@ -25,8 +26,12 @@ fn what_is_left_out_has_its_documented_default() {
     );
     assert_eq!(declared.proof_frames, 10_000);
     let Workload::Command(declared) = good(&command("{n: [1]}", &["n"], "")).workload else { panic!() };
-    assert_eq!((declared.compare, declared.stdin, declared.cwd), (OutputRule::Exact, None, None));
-    assert_eq!(declared.program, Invocation::Argv(vec!["work".into(), "${how}".into(), "${n}".into()]));
+    let role = &declared.roles[0];
+    assert_eq!(
+        (declared.compare, role.stdin.clone(), role.cwd.clone(), role.timed),
+        (OutputRule::Exact, None, None, true)
+    );
+    assert_eq!(role.program, Invocation::Argv(vec!["work".into(), "${how}".into(), "${n}".into()]));
 }
 
 #[test]
@@ -102,7 +107,7 @@ responses:
         campaign.responses.iter().map(|each| (each.name.as_str(), each.primary, each.margin)).collect();
     assert_eq!(responses, [("peak_rss", false, Some(0.05)), ("wall_time", true, None)]);
     let Workload::Command(declared) = &campaign.workload else { panic!() };
-    assert_eq!((declared.compare, declared.env["A"].as_str()), (OutputRule::AnyOrder, "${n}"));
+    assert_eq!((declared.compare, declared.roles[0].env["A"].as_str()), (OutputRule::AnyOrder, "${n}"));
     let span = campaign.places.of("exclude.1.when");
     assert_eq!(&text[span.start..span.end], "hosts.here.cpu_count < 2");
     let count = campaign.places.of("blocks.count");

@@ -13,6 +13,7 @@ mod init;
 mod lab;
 mod load;
 mod plan;
+mod plan_roles;
 mod progress;
 mod publish;
 mod report;

@@ -12,6 +12,7 @@ use crate::model::facts::Facts;
 use crate::model::gate::GateRule;
 use crate::model::job::JobReport;
 use crate::model::outcome::{Fate, RunOutcome};
+use crate::model::phase::Phase;
 use crate::model::proof::Proof;
 use crate::model::response::Response;
 use crate::model::until::Until;
@@ -267,6 +268,8 @@ pub struct Sample {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoleNote {
     pub role: String,
+    #[serde(default, skip_serializing_if = "Phase::is_run")]
+    pub phase: Phase,
     pub host: String,
     /// Ready to paste into a shell on that host.
     pub command: String,

@@ -60,6 +60,7 @@ pub fn role(role: &str, host: &str, command: &str, end: End) -> RoleNote {
             left_behind: 0,
             isolation: "pid-namespace".into(),
         },
+        phase: Default::default(),
         stdout_head: String::new(),
         stderr_head: String::new(),
     }
