@@ -6,6 +6,8 @@ mod dead_ends;
 mod desk;
 mod elf;
 mod embedded;
+mod exported;
+mod exports;
 mod faults;
 mod house;
 mod ice;
