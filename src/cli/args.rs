@@ -55,7 +55,7 @@ pub enum Command {
     Hosts(HostsCommand),
     /// Put back on a host what a killed session left changed; the next session does it by itself too
     Restore(RestoreArgs),
-    /// Print the JSON Schema of campaign, hosts or dead-ends files, or of findings
+    /// Print the JSON Schema of campaign, hosts or dead-ends files, or of findings; or what the columns of CSV files mean
     Schema(SchemaArgs),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
@@ -388,6 +388,8 @@ pub enum SchemaOf {
     DeadEnds,
     Findings,
     Gate,
+    /// Not a schema: every column of a record's CSV files with type, unit and meaning, as CSV
+    Columns,
 }
 
 fn column_and_level(text: &str) -> Result<(String, String), String> {

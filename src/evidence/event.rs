@@ -48,6 +48,8 @@ pub enum Event {
         position: u32,
     },
     RunEnded(Box<RunNote>),
+    /// A person took a run out of the analysis, or back into it.
+    Annotated(Annotation),
     /// The session came to its end by itself.
     Closed {
         complete: bool,
@@ -248,6 +250,17 @@ impl RunNote {
             elapsed_ns: 0,
         }
     }
+}
+
+/// What a person declared about a run. The last one about a run holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Annotation {
+    pub run: RunKey,
+    /// Out of the analysis; else back in it.
+    pub invalid: bool,
+    pub reason: String,
+    /// User and machine.
+    pub who: String,
 }
 
 /// A reading inside a run; never counted as a replicate.

@@ -7,6 +7,8 @@ mod dead_ends;
 mod desk;
 mod elf;
 mod embedded;
+mod exported;
+mod exports;
 mod faults;
 mod gate;
 mod house;
