@@ -28,8 +28,8 @@ pub(super) struct CampaignFile {
     question: Text,
     /// What is expected and why. It is printed as a plan, never as evidence.
     hypothesis: Option<Text>,
-    /// Path of the hosts file, relative to this file.
-    hosts: Text,
+    /// Path of the hosts file, relative to this file. Default: this machine alone, as the host `here`.
+    hosts: Option<Text>,
     /// Path of a file with known dead ends, relative to this file. A cell that repeats one is refused.
     dead_ends: Option<Text>,
     /// Dead ends that are tried again all the same, each by its name with the reason.
@@ -239,8 +239,9 @@ pub(super) enum Stamps {
 pub(super) struct Command {
     /// The host of the hosts file it runs on.
     on: Text,
-    /// Program and arguments, passed on without a shell.
-    run: Option<Vec<Level>>,
+    /// Program and arguments, passed on without a shell: a list, or a line that is split at blanks once it
+    /// is filled in, where quotes hold words together.
+    run: Option<Argv>,
     /// Text for `/bin/sh -c`. Write `$${name}` for a variable of the shell itself.
     shell: Option<Text>,
     /// Environment variables; nothing but PATH is inherited.
@@ -251,6 +252,14 @@ pub(super) struct Command {
     stdin: Option<Text>,
     /// Files on the host that decide what is done; their digests are part of the work's identity.
     inputs: Option<Vec<Text>>,
+}
+
+/// A program and its arguments: a list, or a line.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+pub(super) enum Argv {
+    List(Vec<Level>),
+    Line(Text),
 }
 
 /// The link first.

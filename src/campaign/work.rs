@@ -6,6 +6,7 @@ use super::blank::fill;
 use crate::model::frame_size::Sizes;
 use crate::model::hosts::PortRef;
 use crate::model::setting;
+use crate::model::shell::{self, NoWords};
 use crate::model::workload::{
     CommandDeclared, CommandWork, Invocation, Load, LoadDeclared, PacketWork, PacketsDeclared,
     ResolvedProgram, RxPath, SearchPlan, TxPath, Work, Workload,
@@ -55,6 +56,8 @@ pub(super) enum Field {
     Cpu,
     Ring,
     Host,
+    /// A line that has words without a shell.
+    Line,
     /// A path or program: any text that is not empty.
     Words,
     /// Any text.
@@ -90,6 +93,7 @@ impl Field {
             Field::Ring => ring_mib(text).map(drop),
             Field::Host if is_name(text) => Ok(()),
             Field::Host => Err("the name of a host in the hosts file".to_owned()),
+            Field::Line => line(text).map(drop),
             Field::Words if text.trim().is_empty() => Err("text that is not empty".to_owned()),
             Field::Held(name) => setting::known(name).map_or(Ok(()), |known| known.check(text)),
             Field::Words | Field::Text => Ok(()),
@@ -197,6 +201,7 @@ fn command(declared: &CommandDeclared, lookup: Lookup<'_, '_>) -> Result<Command
         template.as_deref().map(|template| text(what, template, Field::Words)).transpose()
     };
     let program = match &declared.program {
+        Invocation::Line(template) => ResolvedProgram::Argv(field("run", template, lookup, line)?),
         Invocation::Shell(script) => ResolvedProgram::Shell(text("shell", script, Field::Words)?),
         Invocation::Argv(argv) => {
             let kind = |at: usize| if at == 0 { Field::Words } else { Field::Text };
@@ -217,6 +222,17 @@ fn command(declared: &CommandDeclared, lookup: Lookup<'_, '_>) -> Result<Command
             .map(|each| text("inputs", each, Field::Words))
             .collect::<Result<_, _>>()?,
         compare: declared.compare,
+    })
+}
+
+fn line(text: &str) -> Result<Vec<String>, String> {
+    shell::words(text).map_err(|why| match why {
+        NoWords::NeedsShell(sign) => format!(
+            "a program and plain words, since `{}` needs a shell (write `shell:` in place of `run:`, or quote it)",
+            sign.escape_debug()
+        ),
+        NoWords::Open(quote) => format!("a line in which every `{quote}` is closed"),
+        NoWords::Empty => "a program and its arguments".to_owned(),
     })
 }
 

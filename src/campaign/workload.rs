@@ -101,6 +101,9 @@ fn command<'a>(
 
 fn program<'a>(fields: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Invocation> {
     match (fields.get("run"), fields.get("shell")) {
+        (Some(run), None) if matches!(run.value.kind, Kind::Scalar { .. }) => {
+            blank(&run.value, "run", Field::Line, draft).map(Invocation::Line)
+        }
         (Some(run), None) => {
             let argv = list(run, "run", draft)?;
             if argv.is_empty() {
@@ -116,7 +119,7 @@ fn program<'a>(fields: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Invocation>
             None
         }
         (None, None) => {
-            let help = "`run: [program, argument]` starts it directly, `shell: text` through /bin/sh";
+            let help = "`run: program argument` starts it directly, `shell: text` through /bin/sh";
             draft.out.push(Complaint::error(fields.at, "`command` lacks the key `run`").help(help));
             None
         }

@@ -154,7 +154,7 @@ fn representatives(plan: &Plan) -> Vec<u64> {
         Workload::Packets(p) => vec![&p.between.0, &p.between.1],
         Workload::Command(c) => {
             let mut places = vec![&c.on];
-            if let Invocation::Shell(text) = &c.program {
+            if let Invocation::Shell(text) | Invocation::Line(text) = &c.program {
                 places.push(text);
             }
             places

@@ -104,6 +104,8 @@ pub struct CommandDeclared {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Invocation {
     Argv(Vec<Template>),
+    /// One line that is split into words once it is filled in; no shell.
+    Line(Template),
     Shell(Template),
 }
 
