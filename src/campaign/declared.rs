@@ -22,8 +22,9 @@ pub struct Campaign {
     pub hypothesis: Option<String>,
     /// May run with too few blocks for a verdict; everything printed says so.
     pub pilot: bool,
-    /// Path of the hosts file as typed, relative to the campaign file.
-    pub hosts: String,
+    /// Path of the hosts file as typed, relative to the campaign file; None is this machine alone, as the host
+    /// [`HERE`](super::HERE).
+    pub hosts: Option<String>,
     /// Path of the dead-ends file as typed, relative to the campaign file.
     pub dead_ends: Option<String>,
     /// Dead end to the reason why it is tried again.

@@ -100,7 +100,6 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
         need("campaign", draft).and_then(|entry| naming::label(&entry.value, "`campaign`", &mut draft.out));
     let question = need("question", draft).and_then(|entry| words(entry, draft));
     let hypothesis = file.get("hypothesis").map(|entry| words(entry, draft));
-    let hosts = need("hosts", draft).and_then(|entry| words(entry, draft));
     let dead_ends = file.get("dead_ends").map(|entry| words(entry, draft));
     let reattempt = file.get("reattempt").map_or(Some(IndexMap::new()), |entry| reattempt(entry, draft));
     if let Some(entry) = file.get("variables") {
@@ -122,6 +121,7 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
         workload::read(entry, file.get("verify"), draft)
     });
     draft.blanks_whole = workload.is_some();
+    let hosts = hosts(file, draft);
     let steer = file.get("steer").map(|entry| steer::read(entry, draft));
     let accept = file.get("accept").map_or(Some(Vec::new()), |entry| accept(entry, draft));
     let baseline = file.get("baseline").map_or(Some(false), |entry| baseline(entry, draft));
@@ -171,6 +171,17 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
     })
 }
 
+/// Commands run on this machine where nothing else is said; frames need two ports, which only a file names.
+fn hosts<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Option<String>> {
+    match file.get("hosts") {
+        Some(entry) => words(entry, draft).map(Some),
+        None if draft.preset == Some(Preset::Packets) => {
+            file.need("hosts", "the campaign", &mut draft.out).map(|_| None)
+        }
+        None => Some(None),
+    }
+}
+
 fn words(entry: &Entry, draft: &mut Draft<'_>) -> Option<String> {
     draft.note(entry.key.value.as_str(), &entry.key);
     entry.value.words(&format!("`{}`", entry.key.value), &mut draft.out).map(|text| text.value.to_owned())
@@ -211,7 +222,7 @@ fn variables(entry: &Entry, draft: &mut Draft<'_>) {
         }
         let mut levels: IndexMap<String, (Level, Span)> = IndexMap::with_capacity(items.len());
         for (at, item) in items.iter().enumerate() {
-            let Some(level) = naming::level(item, &what, &mut draft.out) else {
+            let Some(level) = naming::level(item, &what, naming::LONGEST_LEVEL, &mut draft.out) else {
                 draft.variables_whole = false;
                 continue;
             };

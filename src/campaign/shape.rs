@@ -29,8 +29,8 @@ pub(super) struct CampaignFile {
     question: Text,
     /// What is expected and why. It is printed as a plan, never as evidence.
     hypothesis: Option<Text>,
-    /// Path of the hosts file, relative to this file.
-    hosts: Text,
+    /// Path of the hosts file, relative to this file. Default: this machine alone, as the host `here`.
+    hosts: Option<Text>,
     /// Path of a file with known dead ends, relative to this file. A cell that repeats one is refused.
     dead_ends: Option<Text>,
     /// Dead ends that are tried again all the same, each by its name with the reason.
@@ -236,6 +236,14 @@ pub(super) enum Stamps {
     Hardware,
     /// The kernel, or the program.
     Software,
+}
+
+/// A program and its arguments: a list, or a line.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+pub(super) enum Argv {
+    List(Vec<Level>),
+    Line(Text),
 }
 
 /// The link first.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::versus::VersusArgs;
 use crate::agent::AgentArgs;
 use crate::tool::Tool;
 
@@ -32,6 +33,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// Run a campaign: provision, prove equal work, measure, write the record and its report
     Run(RunArgs),
+    /// Compare command lines without a file: equal output first, then paired blocks and a verdict
+    Versus(VersusArgs),
     /// Go on with a record that was interrupted: only what is missing is run
     Resume(ResumeArgs),
     /// Measure one cell again, with its control, as a new block beside the first runs

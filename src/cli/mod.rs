@@ -23,6 +23,7 @@ mod schema;
 mod session;
 mod signals;
 mod tool;
+mod versus;
 mod voice;
 
 use std::panic::{self, AssertUnwindSafe};
@@ -65,6 +66,7 @@ fn dispatch(command: Command) -> Outcome {
         Command::Analyse(args) => analyse::analyse(&args),
         Command::Init(args) => init::init(&args),
         Command::Run(args) => run::run(&args),
+        Command::Versus(args) => versus::versus(&args),
         Command::Resume(args) => run::resume(&args),
         Command::Rerun(args) => run::rerun(&args),
         Command::Report(args) => report::report(&args),

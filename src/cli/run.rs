@@ -1,6 +1,7 @@
 //! `run`, `resume` and `rerun`: one session of work on a record.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::args::{LabArgs, RerunArgs, ResumeArgs, RunArgs};
 use super::derive::{derive, exits, rerun_exits};
@@ -20,10 +21,23 @@ use crate::record::{Folder, Writer, read};
 
 pub fn run(args: &RunArgs) -> Outcome {
     let loaded = load(&args.campaign.campaign, args.campaign.hosts.as_deref())?;
+    carry_out(&loaded, &args.reports, &args.lab, args.campaign.json).map(|(_, exits)| exits)
+}
+
+/// Runs a whole trial and prints its answer; the folder of its record, and how it ended.
+///
+/// # Errors
+/// Nothing was measured, or the record cannot be written.
+pub fn carry_out(
+    loaded: &Loaded,
+    reports: &Path,
+    lab: &LabArgs,
+    json: bool,
+) -> Result<(Folder, Vec<Exit>), Failure> {
     let plan = loaded.plan(&BTreeMap::new())?;
     loaded.print_warnings();
-    let folder = Folder::create(&args.reports, &plan.campaign.name, &super::session::stamp())?;
-    let begun = begin(&loaded, &folder, &plan, &args.lab);
+    let folder = Folder::create(reports, &plan.campaign.name, &super::session::stamp())?;
+    let begun = begin(loaded, &folder, &plan, lab);
     let (session, plan) = match begun {
         Ok(begun) => begun,
         Err(failure) => {
@@ -33,7 +47,8 @@ pub fn run(args: &RunArgs) -> Outcome {
         }
     };
     let ended = session.conduct(&folder, &plan, &Evidence::default(), Asked::Rest)?;
-    finish(&folder, &plan, &ended, Some(args.campaign.json), false)
+    let exits = finish(&folder, &plan, &ended, Some(json), false)?;
+    Ok((folder, exits))
 }
 
 fn begin(loaded: &Loaded, folder: &Folder, plan: &Plan, lab: &LabArgs) -> Result<(Session, Plan), Failure> {

@@ -5,8 +5,8 @@ use clap::CommandFactory;
 use super::args::{Arguments, SchemaArgs, SchemaOf};
 use super::failure::{Failure, Outcome};
 use super::voice::answer;
-use crate::{analysis, campaign, dead_end, gate, inventory};
 use crate::evidence::{counters, rows, runs, sheet};
+use crate::{analysis, campaign, dead_end, gate, inventory};
 
 pub fn schema(args: &SchemaArgs) -> Outcome {
     let schema = match args.file {

@@ -85,6 +85,9 @@ pub struct Opening {
     pub variables: IndexMap<String, Vec<String>>,
     pub arms: Vec<ArmNote>,
     pub accept: Vec<String>,
+    /// Nothing of what commands print had to be equal.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outputs_may_differ: bool,
     /// `software` or `hardware`: who stamps received frames; empty where nothing was asked of stamps.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stamps: String,

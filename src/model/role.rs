@@ -33,6 +33,8 @@ pub struct RoleDeclared {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Invocation {
     Argv(Vec<Template>),
+    /// One line that is split into words once it is filled in; no shell.
+    Line(Template),
     Shell(Template),
     /// Arguments of `fieldtrial tool`.
     Tool(Vec<Template>),
