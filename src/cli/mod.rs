@@ -1,9 +1,11 @@
 //! The front door: arguments, terminal, exit codes; wiring only.
 
 mod analyse;
+mod annotate;
 mod args;
 mod check;
 mod derive;
+mod desktop;
 mod exit;
 mod failure;
 mod hosts;
@@ -16,7 +18,9 @@ mod report;
 mod restore;
 mod run;
 mod schema;
+mod selection;
 mod session;
+mod show;
 mod signals;
 mod tool;
 mod voice;
@@ -64,6 +68,8 @@ fn dispatch(command: Command) -> Outcome {
         Command::Resume(args) => run::resume(&args),
         Command::Rerun(args) => run::rerun(&args),
         Command::Report(args) => report::report(&args),
+        Command::Show(args) => show::show(&args),
+        Command::Annotate(args) => annotate::annotate(&args),
         Command::Restore(args) => restore::restore(&args),
         Command::Hosts(command) => hosts::hosts(&command),
         Command::Schema(args) => schema::schema(&args),

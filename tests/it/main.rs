@@ -2,6 +2,7 @@
 
 mod agent;
 mod analyse;
+mod annotate;
 mod dead_ends;
 mod desk;
 mod elf;
@@ -32,5 +33,6 @@ mod seams;
 mod skip;
 mod spine;
 mod spine_hold;
+mod terminal;
 mod tracer;
 mod until;
