@@ -2,6 +2,7 @@
 
 mod agent;
 mod analyse;
+mod annotate;
 mod browser;
 mod dead_ends;
 mod desk;
@@ -36,5 +37,6 @@ mod skip;
 mod spine;
 mod spine_hold;
 mod spine_roles;
+mod terminal;
 mod tracer;
 mod until;
