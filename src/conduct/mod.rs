@@ -7,6 +7,7 @@ mod command;
 mod decide;
 mod delivery;
 mod direction;
+mod figures;
 mod frame_rates;
 pub mod lab;
 mod packets;

@@ -276,3 +276,13 @@ pub struct RoleNote {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr_head: String,
 }
+
+impl RoleNote {
+    /// `run`, or `run: setup` where it is about another phase than the work itself.
+    pub fn title(&self) -> String {
+        match self.phase {
+            Phase::Run => self.role.clone(),
+            phase => format!("{}: {}", self.role, phase.name()),
+        }
+    }
+}

@@ -144,7 +144,7 @@ fn role(note: &RoleNote) -> RoleView {
         of("standard error", &note.stderr_head, note.report.stderr.bytes),
     ];
     RoleView {
-        role: note.role.clone(),
+        role: note.title(),
         host: note.host.clone(),
         end: end(&note.report.end),
         command: note.command.clone(),

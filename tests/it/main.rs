@@ -16,6 +16,7 @@ mod load;
 mod method;
 mod mistakes;
 mod over_ssh;
+mod phases;
 mod process;
 mod promises;
 mod promises_desk;
