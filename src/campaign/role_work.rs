@@ -94,6 +94,7 @@ fn artifact(declared: &ArtifactDeclared, lookup: Lookup<'_, '_>) -> Result<Artif
         version: version
             .map(|words| each("artifact.version", words, |_| Field::Words, lookup))
             .transpose()?,
+        on_host: None,
     })
 }
 

@@ -17,12 +17,15 @@ pub fn roles(work: &CommandWork, timeout_ms: u64) -> Vec<Role> {
 }
 
 fn role(work: &RoleWork, timeout_ms: u64) -> Role {
+    let phases = &work.phases;
+    // Hashed by the host before each start, also where another program runs it.
+    let artifact = work.artifact.as_ref().and_then(|artifact| artifact.on_host.as_ref());
     let tool = matches!(work.program, ResolvedProgram::Tool(_));
     let said = work.ready.as_ref().is_some_and(|ready| ready.when == ReadyWhen::Event);
     let phase = |program: &ResolvedProgram| phase_spec(work, program, timeout_ms);
     let spec = JobSpec {
         stdin: work.stdin.clone().map_or(Stdin::Empty, Stdin::File),
-        inputs: work.inputs.clone(),
+        inputs: work.inputs.iter().chain(artifact).cloned().collect(),
         keep_bytes: KEEP,
         speaks_events: tool || said,
         cpus: work.cpus.clone(),
@@ -30,7 +33,6 @@ fn role(work: &RoleWork, timeout_ms: u64) -> Role {
         ready: work.ready.clone(),
         ..phase(&work.program)
     };
-    let phases = &work.phases;
     let setup = phases.setup.as_ref();
     let invocation = |phase: Phase| {
         let each = setup.filter(|(_, time)| *time == SetupTime::Each);
@@ -94,7 +96,13 @@ pub fn proof(work: &CommandWork, notes: &[RoleNote]) -> Proof {
         let Some(note) = invocations(role, notes).next() else { continue };
         let key = |what: &str| if several { format!("{what} of {}", role.name) } else { what.to_owned() };
         let report = &note.report;
+        let artifact = role.artifact.as_ref().and_then(|artifact| artifact.on_host.as_ref());
         for input in &report.inputs {
+            if artifact == Some(&input.path) {
+                // Programs may differ from arm to arm, where input files may not.
+                proof.programs.insert(input.path.clone(), input.sha256.clone());
+                continue;
+            }
             proof.identity.insert(
                 key(&format!("input {}", input.path)),
                 format!("sha256 {}, {} bytes", input.sha256, input.bytes),

@@ -196,6 +196,54 @@ pub struct Artifact {
     pub place: String,
     pub sha256: Option<String>,
     pub version: Option<Vec<String>>,
+    /// Its path on the host, once it is there.
+    pub on_host: Option<String>,
+}
+
+impl Artifact {
+    /// As it was declared, in a few words.
+    pub fn shown(&self) -> String {
+        match self.from {
+            Source::Path | Source::Glob => self.place.clone(),
+            Source::Build => format!("{} of the build", self.place),
+        }
+    }
+}
+
+impl RoleWork {
+    /// The same role, its artifact being at `path` of its host.
+    pub fn equipped(mut self, path: &str) -> RoleWork {
+        let fill = |text: &mut String| {
+            if text.contains(ARTIFACT) {
+                *text = text.replace(ARTIFACT, path);
+            }
+        };
+        let phases = &mut self.phases;
+        let warmup = match &mut phases.warmup {
+            Some(Warmup::Program(program)) => Some(program),
+            _ => None,
+        };
+        let setup = phases.setup.as_mut().map(|(program, _)| program);
+        for program in [&mut self.program].into_iter().chain(setup).chain(warmup).chain(&mut phases.teardown)
+        {
+            match program {
+                ResolvedProgram::Argv(words) | ResolvedProgram::Tool(words) => {
+                    words.iter_mut().for_each(fill)
+                }
+                ResolvedProgram::Shell(text) => fill(text),
+            }
+        }
+        self.env
+            .values_mut()
+            .chain(&mut self.cwd)
+            .chain(&mut self.stdin)
+            .chain(&mut self.inputs)
+            .for_each(fill);
+        if let Some(artifact) = &mut self.artifact {
+            artifact.on_host = Some(path.to_owned());
+        }
+        self
+    }
 }
 
 /// What is started, filled in.

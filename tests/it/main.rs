@@ -2,6 +2,7 @@
 
 mod agent;
 mod analyse;
+mod artifacts;
 mod dead_ends;
 mod desk;
 mod elf;

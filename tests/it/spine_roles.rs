@@ -94,3 +94,51 @@ fn teardown_comes_whatever_became_of_the_work() {
     let of_new = lab.log.iter().position(|line| line == "start h1 new scan").unwrap();
     assert_eq!(lab.log[of_new + 1], "start h1 clean", "{:?}", lab.log);
 }
+
+#[test]
+fn programs_are_built_and_brought_once_before_anything_is_proven() {
+    // This folder's own files stand for artifacts; the stand-in keeps none of their bytes.
+    let text = "
+campaign: c
+question: q?
+hosts: h.yaml
+pilot: true
+variables: {host: [h1, h2]}
+control: {set: {file: Cargo.toml, flag: a}}
+treatments: [{name: other, change: {file: README.md}}, {name: built, change: {flag: b}}]
+workload:
+  roles:
+    server:
+      on: h1
+      build: {run: [make, '${flag}']}
+      artifact: {build: 'out/*'}
+      tool: [server, '${artifact}']
+      ends: {with: client}
+    client: {on: '${host}', after: server, run: [sh, '${artifact}'], artifact: {path: '${file}'}}
+blocks: {count: 2, order: forward}
+";
+    let plan = plan(text);
+    let mut lab = StandIn::new(|_, spec, _| Ok(report(spec, "p", "same")));
+    let mut evidence = Evidence::default();
+    session(&plan, &mut lab, &mut evidence, Asked::Rest, Stop::No);
+    assert!(evidence.cells.values().all(|cell| cell.fate == Fate::Live), "{:?}", evidence.cells);
+    let first_work = lab.log.iter().position(|line| line.starts_with("start h1 server")).unwrap();
+    let before: Vec<&str> = lab.log[..first_work].iter().map(String::as_str).collect();
+    let expected = [
+        "start h1 make a",
+        "keep out/* of 1",
+        "clear 1",
+        "upload Cargo.toml to h1",
+        "upload README.md to h1",
+        "start h1 make b",
+        "keep out/* of 2",
+        "clear 2",
+        "upload Cargo.toml to h2",
+        "upload README.md to h2",
+    ];
+    assert_eq!(before, expected);
+    let after = &lab.log[first_work..];
+    assert!(!after.iter().any(|line| line.contains("make") || line.starts_with("upload")), "{after:?}");
+    assert!(after[0].starts_with("start h1 server /store/1/out/*"), "{after:?}");
+    assert_eq!((evidence.builds.len(), evidence.artifacts.len()), (2, 6));
+}
