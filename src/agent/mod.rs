@@ -17,6 +17,7 @@ pub mod ports;
 mod readiness;
 pub mod resolve;
 pub mod servant;
+mod store;
 pub mod sweep;
 pub mod verdict;
 pub mod workdir;

@@ -2,6 +2,7 @@
 
 mod arm_names;
 mod arms;
+mod artifact;
 mod blank;
 mod combination;
 mod comparison;
@@ -13,6 +14,7 @@ mod gate;
 mod naming;
 mod packets;
 mod parse;
+mod phases;
 mod responses;
 mod role_work;
 mod roles;

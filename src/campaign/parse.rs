@@ -81,6 +81,8 @@ pub fn parse(source: &Source) -> Parsed {
         arms_whole: false,
         preset: None,
         packets: None,
+        in_artifact: false,
+        setup_time: false,
         blanks: Vec::new(),
         blanks_whole: false,
         exclude: Vec::new(),

@@ -348,7 +348,7 @@ pub(super) struct Response {
     /// `tx_rate`, `rx_rate`, `handed_rate`, `tx_bits_l1`, `lost`, `sender_cpu_time`, `receiver_cpu_time`,
     /// `latency_p50`, `latency_p99` or `latency_p999` of packets under one load; `zero_loss_rate`,
     /// `zero_loss_bits_l1` or `zero_loss_bits_l2` of packets under several; the same with `_reverse` where
-    /// frames go both ways; `wall_time`, `cpu_time`, `user_time`, `system_time`, `peak_rss`, `bytes_read` or
+    /// frames go both ways; `wall_time`, `setup_time`, `cpu_time`, `user_time`, `system_time`, `peak_rss`, `bytes_read` or
     /// `bytes_written` of a command.
     name: Text,
     /// Its unit; it must be the one that the response has.

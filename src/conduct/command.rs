@@ -1,13 +1,13 @@
 //! The roles of a cell as jobs, and what their reports prove and measure.
 
-use std::collections::BTreeMap;
-
-use super::role::{Ends, Role};
+use super::role::{Ends, Role, Step};
 use crate::evidence::event::RoleNote;
-use crate::model::job::{JobReport, JobSpec, Program, ReadyWhen, Stdin};
+use crate::model::job::{End, JobReport, JobSpec, Program, ReadyWhen, Stdin};
+use crate::model::phase::Phase;
 use crate::model::proof::Proof;
-use crate::model::role::{Ends as Declared, ResolvedProgram, RoleWork};
+use crate::model::role::{Ends as Declared, ResolvedProgram, RoleWork, SetupTime, Warmup};
 use crate::model::workload::{CommandWork, OutputRule};
+use crate::verify::Difference;
 
 /// Output kept on the host for reading, in bytes; digests cover all of it.
 const KEEP: u64 = 64 * 1024;
@@ -17,26 +17,46 @@ pub fn roles(work: &CommandWork, timeout_ms: u64) -> Vec<Role> {
 }
 
 fn role(work: &RoleWork, timeout_ms: u64) -> Role {
-    let program = match &work.program {
-        ResolvedProgram::Argv(argv) => Program::Argv(argv.clone()),
-        ResolvedProgram::Shell(text) => Program::Shell(text.clone()),
-        ResolvedProgram::Tool(args) => Program::Tool(args.clone()),
-    };
-    let tool = matches!(program, Program::Tool(_));
+    let phases = &work.phases;
+    // Hashed by the host before each start, also where another program runs it.
+    let artifact = work.artifact.as_ref().and_then(|artifact| artifact.on_host.as_ref());
+    let tool = matches!(work.program, ResolvedProgram::Tool(_));
     let said = work.ready.as_ref().is_some_and(|ready| ready.when == ReadyWhen::Event);
+    let phase = |program: &ResolvedProgram| phase_spec(work, program, timeout_ms);
     let spec = JobSpec {
-        env: work.env.clone(),
-        cwd: work.cwd.clone(),
         stdin: work.stdin.clone().map_or(Stdin::Empty, Stdin::File),
-        inputs: work.inputs.clone(),
+        inputs: work.inputs.iter().chain(artifact).cloned().collect(),
         keep_bytes: KEEP,
         speaks_events: tool || said,
         cpus: work.cpus.clone(),
         cache: work.cache,
         ready: work.ready.clone(),
-        ..JobSpec::new(program, timeout_ms)
+        ..phase(&work.program)
     };
+    let setup = phases.setup.as_ref();
+    let invocation = |phase: Phase| {
+        let each = setup.filter(|(_, time)| *time == SetupTime::Each);
+        let each = each
+            .map(|(program, _)| Step { phase: Phase::Setup, spec: phase_spec(work, program, timeout_ms) });
+        each.into_iter().chain([Step { phase, spec: spec.clone() }])
+    };
+    let mut prepare = vec![];
+    if let Some((program, SetupTime::Untimed | SetupTime::Response)) = setup {
+        prepare.push(Step { phase: Phase::Setup, spec: phase(program) });
+    }
+    match &phases.warmup {
+        Some(Warmup::Invocations(count)) => {
+            prepare.extend((0..*count).flat_map(|_| invocation(Phase::Warmup)));
+        }
+        Some(Warmup::Program(program)) => {
+            prepare.push(Step { phase: Phase::Warmup, spec: phase(program) });
+        }
+        None => {}
+    }
     Role {
+        prepare,
+        window: (0..phases.invocations).flat_map(|_| invocation(Phase::Run)).collect(),
+        teardown: phases.teardown.as_ref().map(phase),
         after: work.after.clone(),
         ends: match &work.ends {
             Declared::ByItself => Ends::ByItself,
@@ -46,16 +66,43 @@ fn role(work: &RoleWork, timeout_ms: u64) -> Role {
     }
 }
 
+/// A program of one of its phases, in the environment, the folder and on the processors of its role.
+fn phase_spec(work: &RoleWork, program: &ResolvedProgram, timeout_ms: u64) -> JobSpec {
+    JobSpec {
+        env: work.env.clone(),
+        cwd: work.cwd.clone(),
+        cpus: work.cpus.clone(),
+        keep_bytes: KEEP,
+        ..JobSpec::new(job_program(program), timeout_ms)
+    }
+}
+
+/// What an agent is to start.
+pub(super) fn job_program(program: &ResolvedProgram) -> Program {
+    match program {
+        ResolvedProgram::Argv(argv) => Program::Argv(argv.clone()),
+        ResolvedProgram::Shell(text) => Program::Shell(text.clone()),
+        ResolvedProgram::Tool(args) => Program::Tool(args.clone()),
+    }
+}
+
 /// What the agents saw: the files hashed there, the programs that ran, the output of the timed roles.
 pub fn proof(work: &CommandWork, notes: &[RoleNote]) -> Proof {
     let mut proof = Proof::default();
     // Where there is one role, there is no need to say whose a fact is.
     let several = work.roles.len() > 1;
-    for note in notes.iter().filter(|note| note.phase.is_run()) {
-        let Some(role) = work.roles.iter().find(|role| role.name == note.role) else { continue };
+    for role in &work.roles {
+        // Further invocations are compared with the first by `odd`.
+        let Some(note) = invocations(role, notes).next() else { continue };
         let key = |what: &str| if several { format!("{what} of {}", role.name) } else { what.to_owned() };
         let report = &note.report;
+        let artifact = role.artifact.as_ref().and_then(|artifact| artifact.on_host.as_ref());
         for input in &report.inputs {
+            if artifact == Some(&input.path) {
+                // Programs may differ from arm to arm, where input files may not.
+                proof.programs.insert(input.path.clone(), input.sha256.clone());
+                continue;
+            }
             proof.identity.insert(
                 key(&format!("input {}", input.path)),
                 format!("sha256 {}, {} bytes", input.sha256, input.bytes),
@@ -85,41 +132,50 @@ pub fn proof(work: &CommandWork, notes: &[RoleNote]) -> Proof {
     proof
 }
 
-/// Metric values of one pass, and why a metric has none. A time is that of the slowest timed role, a peak
-/// that of the largest, and every other figure the sum over the timed roles.
-pub fn values(work: &CommandWork, notes: &[RoleNote]) -> (BTreeMap<String, f64>, BTreeMap<String, String>) {
-    let mut values = BTreeMap::new();
-    let mut absent = BTreeMap::new();
-    let timed = work.roles.iter().filter(|role| role.timed);
-    let of = |role: &RoleWork| notes.iter().find(|note| note.phase.is_run() && note.role == role.name);
-    let reports: Vec<&JobReport> = timed.filter_map(of).map(|note| &note.report).collect();
-    if reports.is_empty() {
-        return (values, absent);
-    }
-    let wall_ns = reports.iter().map(|report| report.wall_ns).max().unwrap_or(0);
-    if wall_ns > 0 {
-        values.insert("wall_time".to_owned(), wall_ns as f64 / 1e9);
-    }
-    let mut put = |name: &str, value: Option<f64>, why: &str| match value {
-        Some(value) => drop(values.insert(name.to_owned(), value)),
-        None => drop(absent.insert(name.to_owned(), why.to_owned())),
+/// Notes of the invocations of a role, in order.
+fn invocations<'n>(role: &RoleWork, notes: &'n [RoleNote]) -> impl Iterator<Item = &'n RoleNote> {
+    notes.iter().filter(move |note| note.phase.is_run() && note.role == role.name)
+}
+
+/// The first invocation that gave another output than the first one of its role in the same run.
+pub fn odd(work: &CommandWork, notes: &[RoleNote]) -> Option<Difference> {
+    let same = |a: &JobReport, b: &JobReport| match work.compare {
+        OutputRule::Exact => a.stdout.sha256 == b.stdout.sha256,
+        OutputRule::AnyOrder => a.stdout.lines_sha256 == b.stdout.lines_sha256,
+        OutputRule::Ignored => true,
     };
-    let sum = |of: &dyn Fn(&JobReport) -> Option<u64>| {
-        reports.iter().map(|report| of(report)).sum::<Option<u64>>().map(|sum| sum as f64)
+    work.roles.iter().filter(|role| role.timed).find_map(|role| {
+        let all: Vec<&JobReport> = invocations(role, notes).map(|note| &note.report).collect();
+        let first = *all.first()?;
+        let (at, other) = (2..).zip(all.iter().skip(1)).find(|(_, report)| !same(first, report))?;
+        let shown = |report: &JobReport| {
+            format!(
+                "{} bytes, {} lines, sha256 {}",
+                report.stdout.bytes, report.stdout.lines, report.stdout.sha256
+            )
+        };
+        Some(Difference {
+            reason: format!("invocation {at} of {} gave another output than the first", role.name),
+            evidence: vec![
+                format!("the first: {}", shown(first)),
+                format!("invocation {at}: {}", shown(other)),
+            ],
+        })
+    })
+}
+
+/// What of many invocations is kept as notes: the first of each phase, and every one that went wrong or
+/// left something behind. The others stand in the samples.
+pub fn worth_keeping(notes: Vec<RoleNote>) -> Vec<RoleNote> {
+    let mut seen: Vec<(String, Phase)> = vec![];
+    let keep = |note: &RoleNote| {
+        let key = (note.role.clone(), note.phase);
+        let first = !seen.contains(&key);
+        if first {
+            seen.push(key);
+        }
+        first || note.report.end != End::Exited(0) || note.report.left_behind > 0
     };
-    let no_usage = "the host gave no resource usage for this run";
-    let (user, system) = (sum(&|report| report.user_ns), sum(&|report| report.system_ns));
-    put("user_time", user.map(|ns| ns / 1e9), no_usage);
-    put("system_time", system.map(|ns| ns / 1e9), no_usage);
-    put("cpu_time", user.zip(system).map(|(user, system)| (user + system) / 1e9), no_usage);
-    let peaks: Option<Vec<u64>> = reports.iter().map(|report| report.peak_rss_bytes).collect();
-    put(
-        "peak_rss",
-        peaks.and_then(|peaks| peaks.into_iter().max()).map(|bytes| bytes as f64),
-        "not above the launcher's own memory before the program began, so it cannot be told apart",
-    );
-    let no_io = "the kernel gave no byte counts for this run";
-    put("bytes_read", sum(&|report| report.read_bytes), no_io);
-    put("bytes_written", sum(&|report| report.written_bytes), no_io);
-    (values, absent)
+    let mut keep = keep;
+    notes.into_iter().filter(|note| keep(note)).collect()
 }
