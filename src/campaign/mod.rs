@@ -6,6 +6,7 @@ mod combination;
 mod declared;
 mod draft;
 mod exclusions;
+mod extracts;
 mod fields;
 mod naming;
 mod packets;
@@ -16,6 +17,7 @@ mod roles;
 mod sense;
 mod shape;
 mod shape_roles;
+mod shape_verify;
 mod starter;
 mod steer;
 #[cfg(test)]
@@ -32,7 +34,12 @@ mod tests_good;
 mod tests_packets;
 #[cfg(test)]
 mod tests_robust;
+#[cfg(test)]
+mod tests_verify;
 mod until;
+mod useful;
+mod values;
+mod verify;
 pub mod work;
 mod workload;
 

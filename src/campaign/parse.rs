@@ -79,6 +79,8 @@ pub fn parse(source: &Source) -> Parsed {
         arms_whole: false,
         preset: None,
         packets: None,
+        values: Vec::new(),
+        counts_work: false,
         blanks: Vec::new(),
         blanks_whole: false,
         exclude: Vec::new(),

@@ -5,6 +5,8 @@ use crate::model::job::{Cpus, Ready, ReadyWhen};
 use crate::model::role::{
     CpusDeclared, Invocation, ReadyDeclared, ReadyWhenDeclared, ResolvedProgram, RoleDeclared, RoleWork,
 };
+use crate::model::verify_rule::VerifyRule;
+use crate::model::work_rule::{Units, WorkRule};
 use crate::model::workload::{CommandDeclared, CommandWork};
 
 /// Fails with a sentence that names the role and the field.
@@ -12,7 +14,31 @@ pub(super) fn resolve(declared: &CommandDeclared, lookup: Lookup<'_, '_>) -> Res
     let several = declared.roles.len() > 1;
     let named = |role: &RoleDeclared, why| if several { format!("{}: {why}", role.name) } else { why };
     let roles = declared.roles.iter().map(|role| one(role, lookup).map_err(|why| named(role, why)));
-    Ok(CommandWork { roles: roles.collect::<Result<_, _>>()?, compare: declared.compare })
+    Ok(CommandWork {
+        roles: roles.collect::<Result<_, _>>()?,
+        verify: verify(&declared.verify, lookup)?,
+        work: declared.work.as_ref().map(|rule| work(rule, lookup)).transpose()?,
+    })
+}
+
+fn verify(declared: &VerifyRule, lookup: Lookup<'_, '_>) -> Result<VerifyRule, String> {
+    Ok(VerifyRule {
+        output: declared.output.clone(),
+        of: declared.of.clone(),
+        files: each("verify.files", &declared.files, |_| Field::Below, lookup)?,
+        effects: each("verify.effects", &declared.effects, |_| Field::Effect, lookup)?,
+    })
+}
+
+fn work(declared: &WorkRule, lookup: Lookup<'_, '_>) -> Result<WorkRule, String> {
+    let units = match &declared.units {
+        Units::Declared(units) => Units::Declared(text("work.units", units, Field::Units, lookup)?),
+        Units::Counted { by, extract } => {
+            let by = by.as_ref().map(|argv| each("work.counted.run", argv, |_| Field::Text, lookup));
+            Units::Counted { by: by.transpose()?, extract: extract.clone() }
+        }
+    };
+    Ok(WorkRule { units, ..declared.clone() })
 }
 
 fn one(declared: &RoleDeclared, lookup: Lookup<'_, '_>) -> Result<RoleWork, String> {
@@ -36,6 +62,7 @@ fn one(declared: &RoleDeclared, lookup: Lookup<'_, '_>) -> Result<RoleWork, Stri
         ready: declared.ready.as_ref().map(|ready| self::ready(ready, lookup)).transpose()?,
         ends: declared.ends.clone(),
         timed: declared.timed,
+        values: declared.values.clone(),
     })
 }
 
@@ -89,7 +116,6 @@ fn each(
 mod tests {
     use super::*;
     use crate::model::role::Ends;
-    use crate::model::workload::OutputRule;
 
     fn declared() -> RoleDeclared {
         RoleDeclared {
@@ -109,12 +135,13 @@ mod tests {
             }),
             ends: Ends::ByItself,
             timed: true,
+            values: vec![],
         }
     }
 
     fn resolved(roles: Vec<RoleDeclared>) -> Result<CommandWork, String> {
         let lookup = |name: &str| (name == "size").then_some("64");
-        resolve(&CommandDeclared { roles, compare: OutputRule::Exact }, &lookup)
+        resolve(&CommandDeclared { roles, verify: VerifyRule::default(), work: None }, &lookup)
     }
 
     #[test]

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::draft::Draft;
-use super::naming;
 use super::work::Field;
 use super::workload::{blank, note_keys};
+use super::{naming, values};
 use crate::model::role::{
     CpusDeclared, Ends, Invocation, ReadyDeclared, ReadyWhenDeclared, RoleDeclared, SIGNALS, ranks,
 };
 use crate::yaml::{Complaint, Entry, Fields, Kind, Node, unknown};
 
 /// Keys of a program that is the only role.
-pub(super) const COMMAND_KEYS: [&str; 10] =
-    ["on", "run", "shell", "tool", "env", "cwd", "stdin", "inputs", "cpus", "cache"];
+pub(super) const COMMAND_KEYS: [&str; 11] =
+    ["on", "run", "shell", "tool", "env", "cwd", "stdin", "inputs", "cpus", "cache", "values"];
 /// Keys of a role among several, beside those.
 pub(super) const ROLE_KEYS: [&str; 4] = ["after", "ready", "ends", "timed"];
 pub(super) const READY_KEYS: [&str; 3] = ["port", "line", "within"];
@@ -90,6 +90,7 @@ fn half<'a>(
     let cpus = fields.get("cpus").map(|entry| cpus(entry, draft));
     let ready = fields.get("ready").map(|entry| ready(entry, draft));
     let ends = fields.get("ends").map(|entry| ends(entry, draft));
+    let values = fields.get("values").map_or(Some(vec![]), |entry| values::read(entry, draft));
     let timed = fields.get("timed").map(|entry| entry.value.flag("`timed`", &mut draft.out));
     let (with, signal) = match ends {
         Some(ends) => ends?,
@@ -117,6 +118,7 @@ fn half<'a>(
                 None => Ends::ByItself,
             },
             timed: false,
+            values: values?,
         },
         entry,
         after: fields.get("after"),
@@ -316,7 +318,7 @@ fn ends<'a>(entry: &'a Entry, draft: &mut Draft<'a>) -> Option<(Option<&'a Entry
     Some((Some(with), signal))
 }
 
-fn list<'a>(entry: &'a Entry, key: &str, draft: &mut Draft<'a>) -> Option<Vec<String>> {
+pub(super) fn list<'a>(entry: &'a Entry, key: &str, draft: &mut Draft<'a>) -> Option<Vec<String>> {
     let items = entry.value.items(&format!("`{key}`"), &mut draft.out)?;
     let kind = |at: usize| if key != "inputs" && at > 0 { Field::Text } else { Field::Words };
     // Every item is read before the first failure counts, so that all are complained about.

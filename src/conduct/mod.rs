@@ -1,14 +1,17 @@
 //! The spine: walk the plan, prepare, prove, measure, keep to limits.
 
 mod accept;
+mod answers;
 mod baseline;
 mod cautions;
 mod command;
 mod decide;
 mod delivery;
 mod direction;
+mod figures;
 mod frame_rates;
 pub mod lab;
+mod output;
 mod packets;
 mod pass;
 mod paste;

@@ -13,6 +13,7 @@ pub mod hosts;
 pub mod job;
 pub mod level;
 pub mod metric;
+pub mod observed;
 pub mod outcome;
 pub mod phase;
 pub mod proof;

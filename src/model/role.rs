@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::extract::ValueRule;
 use super::job::{Cpus, PageCache, Ready};
 use super::workload::Template;
 
@@ -27,6 +28,8 @@ pub struct RoleDeclared {
     pub ends: Ends,
     /// Whether its time is the run's.
     pub timed: bool,
+    /// Responses that are read from its output.
+    pub values: Vec<ValueRule>,
 }
 
 /// What is started, as declared.
@@ -87,6 +90,7 @@ pub struct RoleWork {
     pub ready: Option<Ready>,
     pub ends: Ends,
     pub timed: bool,
+    pub values: Vec<ValueRule>,
 }
 
 /// What is started, filled in.

@@ -154,6 +154,10 @@ impl Lab for Fleet {
         Ok((self.head(job, Stream::Stdout, most)?, self.head(job, Stream::Stderr, most)?))
     }
 
+    fn file(&mut self, job: JobId, number: u32, most: usize) -> Result<Vec<u8>, LabError> {
+        self.head(job, Stream::File(number), most)
+    }
+
     fn clear(&mut self, job: JobId) -> Result<(), LabError> {
         self.ask(self.host_of(job)?, Ask::Clear { job: job.0 }).map(drop)
     }
