@@ -159,7 +159,7 @@ fn figures(node: &Node, draft: &mut Draft<'_>) {
     let Kind::Scalar { text, .. } = &node.kind else { return };
     let Ok(assertion) = Assertion::parse(text) else { return };
     for name in assertion.names() {
-        let known = FIGURES.iter().map(|figure| figure.0).chain(["peak_rss"]);
+        let known = FIGURES.into_iter().chain(["peak_rss"]);
         let known: Vec<&str> = known.chain(draft.values.iter().map(|value| value.name.as_str())).collect();
         if known.contains(&name.as_str()) {
             continue;
