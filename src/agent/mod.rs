@@ -20,6 +20,7 @@ mod processors;
 mod readiness;
 pub mod resolve;
 pub mod servant;
+mod store;
 pub mod sweep;
 pub mod verdict;
 pub mod workdir;

@@ -18,6 +18,7 @@ use super::keeper::{self, Keeper};
 use super::launch::{Isolation, Terms, wake_descriptor};
 use super::lease::{self, Lease, LeaseError};
 use super::resolve::{self, Refusal, Resolved};
+use super::store::Store;
 use super::workdir::{self, WorkFolder};
 use super::written::Kept;
 use super::{AgentArgs, EXIT_DONE, EXIT_LOST, facts};
@@ -215,6 +216,19 @@ impl Servant<'_> {
                 }
                 Err(text) => Answer::Fault { text },
             }),
+            Ask::Have { sha256, name } => {
+                self.in_store(id, move |store| Ok(Answer::Artifact { path: store.have(&sha256, &name) }))
+            }
+            Ask::Put { sha256, name, offset, data, last } => self.in_store(id, move |store| {
+                let data = base64::engine::general_purpose::STANDARD.decode(data);
+                let data = data.map_err(|e| format!("a piece of {name} is no base64: {e}"))?;
+                let path = store.put(&sha256, &name, offset, &data, last)?;
+                Ok(Answer::Artifact { path })
+            }),
+            Ask::Keep { job, cwd, pattern } => {
+                let folder = cwd.map(PathBuf::from).or_else(|| Some(self.work.as_ref()?.of(job)))?;
+                self.in_store(id, move |store| store.keep(&folder, &pattern).map(Answer::Kept))
+            }
             Ask::Clear { job } => {
                 let path = self.work.as_ref().map(|work| work.of(job))?;
                 self.help(move || {
@@ -242,6 +256,20 @@ impl Servant<'_> {
         let keeper = self.keeper.clone()?;
         self.help(move || {
             let answer = work(&mut keeper.lock().unwrap_or_else(PoisonError::into_inner));
+            Finding::Reply(Reply { re: Some(id), answer })
+        });
+        None
+    }
+
+    /// Lets the store of artifacts answer in a thread of its own: large files take a while.
+    fn in_store(
+        &self,
+        id: u64,
+        work: impl FnOnce(&Store) -> Result<Answer, String> + Send + 'static,
+    ) -> Option<Answer> {
+        let store = Store::open(self.work.as_ref()?.path(), self.args.netns);
+        self.help(move || {
+            let answer = work(&store).unwrap_or_else(|text| Answer::Fault { text });
             Finding::Reply(Reply { re: Some(id), answer })
         });
         None

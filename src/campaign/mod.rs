@@ -1,6 +1,7 @@
 //! YAML to Campaign: everything declared, or everything that is wrong with it.
 
 mod arms;
+mod artifact;
 mod blank;
 mod combination;
 mod declared;
@@ -11,6 +12,7 @@ mod fields;
 mod naming;
 mod packets;
 mod parse;
+mod phases;
 mod responses;
 mod role_work;
 mod roles;

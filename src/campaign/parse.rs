@@ -81,6 +81,8 @@ pub fn parse(source: &Source) -> Parsed {
         packets: None,
         values: Vec::new(),
         counts_work: false,
+        in_artifact: false,
+        setup_time: false,
         blanks: Vec::new(),
         blanks_whole: false,
         exclude: Vec::new(),

@@ -1,7 +1,7 @@
 //! The responses of a campaign, with unit and direction from its workload's metrics.
 
 use super::draft::{Draft, PacketsShape, Preset};
-use crate::model::metric::{COMMAND, Metric, Need, PACKETS, unit_shown};
+use crate::model::metric::{COMMAND, Metric, Need, PACKETS, SETUP_TIME, unit_shown};
 use crate::model::response::{Better, Response};
 use crate::model::scale::Scale;
 use crate::model::workload::Stamps;
@@ -119,6 +119,10 @@ fn one(node: &Node, known: Option<&'static [Metric]>, draft: &mut Draft<'_>) -> 
     };
     let facts = (metric.name, metric.unit, metric.better, metric.meaning);
     contradictions(facts, &fields, better.flatten(), draft);
+    if metric.name == SETUP_TIME && !draft.setup_time {
+        let message = "`setup_time` is of a setup that is a response, and no timed role has one";
+        draft.out.push(Complaint::error(name.span, message).help("write `setup: {run: […], as: response}`"));
+    }
     if let Some((message, help)) = lacks(metric, draft.packets, draft.counts_work) {
         let message = format!("`{}` {message}", metric.name);
         draft.out.push(Complaint::error(name.span, message).help(help));

@@ -321,7 +321,7 @@ pub(super) struct Response {
     /// `tx_rate`, `rx_rate`, `handed_rate`, `tx_bits_l1`, `lost`, `sender_cpu_time`, `receiver_cpu_time`,
     /// `latency_p50`, `latency_p99` or `latency_p999` of packets under one load; `zero_loss_rate`,
     /// `zero_loss_bits_l1` or `zero_loss_bits_l2` of packets under several; the same with `_reverse` where
-    /// frames go both ways; of programs `wall_time`, `cpu_time`, `user_time`, `system_time`, `peak_rss`,
+    /// frames go both ways; of programs `wall_time`, `setup_time`, `cpu_time`, `user_time`, `system_time`, `peak_rss`,
     /// `bytes_read`, `bytes_written`, `page_faults`, `minor_faults`, `major_faults`, `instructions`, a name
     /// of `values`, and `useful_rate` where `work` is declared.
     name: Text,

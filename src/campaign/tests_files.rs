@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::tests::*;
 use super::{
-    arms, exclusions, extracts, packets, parse, responses, roles, schema, starter, useful, values, verify,
-    workload,
+    arms, artifact, exclusions, extracts, packets, parse, phases, responses, roles, schema, starter, useful,
+    values, verify, workload,
 };
 
 const SHIPPED: [(&str, &str); 4] = [
@@ -64,7 +64,7 @@ fn the_schema_knows_the_keys_that_the_parser_knows() {
         keys
     };
     let of_roles: Vec<&str> = roles::COMMAND_KEYS.into_iter().chain(roles::ROLE_KEYS).collect();
-    let known: [(&str, &[&str]); 26] = [
+    let known: [(&str, &[&str]); 30] = [
         ("", &parse::KEYS),
         ("Control", &arms::CONTROL_KEYS),
         ("Treatment", &arms::TREATMENT_KEYS),
@@ -86,6 +86,10 @@ fn the_schema_knows_the_keys_that_the_parser_knows() {
         ("Value", &values::VALUE_KEYS),
         ("Work", &useful::WORK_KEYS),
         ("Counted", &useful::COUNTED_KEYS),
+        ("Phase", &phases::PHASE_KEYS),
+        ("Setup", &phases::SETUP_KEYS),
+        ("Build", &artifact::BUILD_KEYS),
+        ("Artifact", &artifact::ARTIFACT_KEYS),
         ("Exclusion", &exclusions::EXCLUDE_KEYS),
         ("Blocks", &parse::BLOCKS_KEYS),
         ("Until", &until::UNTIL_KEYS),

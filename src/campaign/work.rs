@@ -26,6 +26,8 @@ const QUEUE: RangeInclusive<u64> = 0..=4095;
 /// `CPU_SETSIZE` of the C library.
 const CPU: RangeInclusive<u64> = 0..=1023;
 const CPU_COUNT: RangeInclusive<u64> = 1..=1024;
+/// An agent remembers 4096 jobs at once, and one run has to fit in beside others.
+const INVOCATIONS: RangeInclusive<u64> = 1..=1000;
 const TCP_PORT: RangeInclusive<u64> = 1..=65535;
 const PATIENCE_MS: RangeInclusive<u64> = 1..=86_400_000;
 const UNITS: RangeInclusive<u64> = 1..=1_000_000_000_000;
@@ -66,6 +68,10 @@ pub(super) enum Field {
     CpuCount,
     /// `cold` or `warm`.
     Cache,
+    /// How often a program is started.
+    Invocations,
+    /// A SHA-256 in hex digits.
+    Digest,
     /// A TCP port to be listened on.
     TcpPort,
     /// A regular expression over lines.
@@ -113,6 +119,9 @@ impl Field {
             Field::Ring => ring_mib(text).map(drop),
             Field::CpuCount => cpu_count(text).map(drop),
             Field::Cache => cache(text).map(drop),
+            Field::Invocations => invocations(text).map(drop),
+            Field::Digest if text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit()) => Ok(()),
+            Field::Digest => Err("a SHA-256 in 64 hex digits".to_owned()),
             Field::TcpPort => tcp_port(text).map(drop),
             Field::Pattern => pattern(text).map(drop),
             Field::Patience => patience_ms(text).map(drop),
@@ -276,6 +285,10 @@ pub(super) fn cpu(text: &str) -> Result<u32, String> {
 
 pub(super) fn cpu_count(text: &str) -> Result<u32, String> {
     quantity::count(text, CPU_COUNT).map(|count| count as u32)
+}
+
+pub(super) fn invocations(text: &str) -> Result<u32, String> {
+    quantity::count(text, INVOCATIONS).map(|count| count as u32)
 }
 
 pub(super) fn cache(text: &str) -> Result<PageCache, String> {

@@ -90,6 +90,7 @@ pub(super) fn blank<'a>(node: &'a Node, what: &str, field: Field, draft: &mut Dr
         node.expected(&format!("`{what}`"), "text or a number", &mut draft.out);
         return None;
     };
-    draft.blanks.push(Blank { what: what.to_owned(), field, node, template: text });
+    let artifact = draft.in_artifact;
+    draft.blanks.push(Blank { what: what.to_owned(), field, node, template: text, artifact });
     Some(text.clone())
 }

@@ -2,17 +2,18 @@
 
 use super::lab::Lab;
 use super::pass::{self, PassEnd};
-use super::role::{Ends, Role};
+use super::role::{Ends, Role, Step};
 use super::watch::Stop;
+use crate::evidence::event::RoleNote;
 use crate::model::extract::{Extract, Written};
-use crate::model::job::{JobSpec, Program, ReadyWhen, Stdin};
-use crate::model::role::{Ends as Declared, ResolvedProgram, RoleWork};
+use crate::model::job::{End, JobSpec, Program, ReadyWhen, Stdin};
+use crate::model::phase::Phase;
+use crate::model::role::{Ends as Declared, ResolvedProgram, RoleWork, SetupTime, Warmup};
 use crate::model::work_rule::Units;
 use crate::model::workload::CommandWork;
 use crate::verify;
 
-/// Output of a timed run kept on the host and fetched, in bytes, where nothing reads all of it; digests
-/// cover all of it.
+/// Output kept on the host and fetched, in bytes, where nothing reads all of it; digests cover all of it.
 const KEEP: u64 = 64 * 1024;
 
 /// What a pass is for.
@@ -33,46 +34,66 @@ pub fn is_compared(work: &CommandWork, role: &RoleWork) -> bool {
 }
 
 /// The role whose output tells what became of the units of work.
-pub fn tells_work<'a>(work: &'a CommandWork) -> Option<&'a RoleWork> {
+pub fn tells_work(work: &CommandWork) -> Option<&RoleWork> {
     let rule = work.work.as_ref()?;
     work.roles.iter().find(|role| rule.of.as_ref().map_or(role.timed, |of| *of == role.name))
 }
 
-fn role(work: &CommandWork, declared: &RoleWork, timeout_ms: u64, purpose: Purpose) -> Role {
-    let program = match &declared.program {
-        ResolvedProgram::Argv(argv) => Program::Argv(argv.clone()),
-        ResolvedProgram::Shell(text) => Program::Shell(text.clone()),
-        ResolvedProgram::Tool(args) => Program::Tool(args.clone()),
-    };
-    let tool = matches!(program, Program::Tool(_));
-    let said = declared.ready.as_ref().is_some_and(|ready| ready.when == ReadyWhen::Event);
-    let read = extracts(work, declared);
-    let whole = purpose == Purpose::Proof
+fn role(whole: &CommandWork, work: &RoleWork, timeout_ms: u64, purpose: Purpose) -> Role {
+    let read = extracts(whole, work);
+    let all = purpose == Purpose::Proof
         || !read.is_empty()
-        || (is_compared(work, declared) && work.verify.output.reads());
-    let fetch = if whole { verify::MOST } else { KEEP };
+        || (is_compared(whole, work) && whole.verify.output.reads());
+    let fetch = if all { verify::MOST } else { KEEP };
+    let phases = &work.phases;
+    // Hashed by the host before each start, also where another program runs it.
+    let artifact = work.artifact.as_ref().and_then(|artifact| artifact.on_host.as_ref());
+    let tool = matches!(work.program, ResolvedProgram::Tool(_));
+    let said = work.ready.as_ref().is_some_and(|ready| ready.when == ReadyWhen::Event);
+    let phase = |program: &ResolvedProgram| phase_spec(work, program, timeout_ms);
     let spec = JobSpec {
-        env: declared.env.clone(),
-        cwd: declared.cwd.clone(),
-        stdin: declared.stdin.clone().map_or(Stdin::Empty, Stdin::File),
-        inputs: declared.inputs.clone(),
+        stdin: work.stdin.clone().map_or(Stdin::Empty, Stdin::File),
+        inputs: work.inputs.iter().chain(artifact).cloned().collect(),
         keep_bytes: fetch,
+        files: files(whole, work, &read),
+        count_calls: purpose == Purpose::Proof && work.timed,
         speaks_events: tool || said,
-        cpus: declared.cpus.clone(),
-        cache: declared.cache,
-        ready: declared.ready.clone(),
-        files: files(work, declared, &read),
-        count_calls: purpose == Purpose::Proof && declared.timed,
-        ..JobSpec::new(program, timeout_ms)
+        cpus: work.cpus.clone(),
+        cache: work.cache,
+        ready: work.ready.clone(),
+        ..phase(&work.program)
     };
+    let setup = phases.setup.as_ref();
+    let invocation = |phase: Phase| {
+        let each = setup.filter(|(_, time)| *time == SetupTime::Each);
+        let each = each
+            .map(|(program, _)| Step { phase: Phase::Setup, spec: phase_spec(work, program, timeout_ms) });
+        each.into_iter().chain([Step { phase, spec: spec.clone() }])
+    };
+    let mut prepare = vec![];
+    if let Some((program, SetupTime::Untimed | SetupTime::Response)) = setup {
+        prepare.push(Step { phase: Phase::Setup, spec: phase(program) });
+    }
+    match &phases.warmup {
+        Some(Warmup::Invocations(count)) => {
+            prepare.extend((0..*count).flat_map(|_| invocation(Phase::Warmup)));
+        }
+        Some(Warmup::Program(program)) => {
+            prepare.push(Step { phase: Phase::Warmup, spec: phase(program) });
+        }
+        None => {}
+    }
     Role {
-        after: declared.after.clone(),
-        ends: match &declared.ends {
+        prepare,
+        window: (0..phases.invocations).flat_map(|_| invocation(Phase::Run)).collect(),
+        teardown: phases.teardown.as_ref().map(phase),
+        after: work.after.clone(),
+        ends: match &work.ends {
             Declared::ByItself => Ends::ByItself,
             Declared::With { roles, signal } => Ends::Signalled { with: roles.clone(), signal: *signal },
         },
         fetch,
-        ..Role::new(&declared.name, &declared.host, spec)
+        ..Role::new(&work.name, &work.host, spec)
     }
 }
 
@@ -116,12 +137,46 @@ pub fn count_units(
         _ => vec![],
     };
     let spec = JobSpec {
-        env: told_by.env.clone(),
-        cwd: told_by.cwd.clone(),
         keep_bytes: verify::MOST,
         files,
-        ..JobSpec::new(Program::Argv(argv.clone()), timeout_ms)
+        ..phase_spec(told_by, &ResolvedProgram::Argv(argv.clone()), timeout_ms)
     };
     let role = Role { fetch: verify::MOST, ..Role::new("count", &told_by.host, spec) };
     Some(pass::run(lab, &[role], stop))
+}
+
+/// A program of one of its phases, in the environment, the folder and on the processors of its role.
+fn phase_spec(work: &RoleWork, program: &ResolvedProgram, timeout_ms: u64) -> JobSpec {
+    JobSpec {
+        env: work.env.clone(),
+        cwd: work.cwd.clone(),
+        cpus: work.cpus.clone(),
+        keep_bytes: KEEP,
+        ..JobSpec::new(job_program(program), timeout_ms)
+    }
+}
+
+/// What an agent is to start.
+pub(super) fn job_program(program: &ResolvedProgram) -> Program {
+    match program {
+        ResolvedProgram::Argv(argv) => Program::Argv(argv.clone()),
+        ResolvedProgram::Shell(text) => Program::Shell(text.clone()),
+        ResolvedProgram::Tool(args) => Program::Tool(args.clone()),
+    }
+}
+
+/// What of many invocations is kept as notes: the first of each phase, and every one that went wrong or
+/// left something behind. The others stand in the samples.
+pub fn worth_keeping(notes: Vec<RoleNote>) -> Vec<RoleNote> {
+    let mut seen: Vec<(String, Phase)> = vec![];
+    let keep = |note: &RoleNote| {
+        let key = (note.role.clone(), note.phase);
+        let first = !seen.contains(&key);
+        if first {
+            seen.push(key);
+        }
+        first || note.report.end != End::Exited(0) || note.report.left_behind > 0
+    };
+    let mut keep = keep;
+    notes.into_iter().filter(|note| keep(note)).collect()
 }

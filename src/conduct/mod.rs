@@ -3,6 +3,7 @@
 mod accept;
 mod answers;
 mod baseline;
+mod building;
 mod cautions;
 mod command;
 mod decide;
@@ -22,12 +23,15 @@ mod run;
 mod search;
 mod steering;
 mod steps;
+mod told;
 mod trial;
 mod watch;
+mod workshop;
 
 pub use cautions::SETTLE_MS;
 pub use prepare::Preparation;
 pub use trial::{Asked, Ended, Trial};
 pub use watch::{Stop, Watch};
+pub use workshop::local_file;
 
 pub use requirement::{Checked, check_host};

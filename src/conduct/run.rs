@@ -2,13 +2,12 @@
 
 use super::answers::{Answers, UNITS, answers};
 use super::command::Purpose;
-use super::figures::{Numbers, numbers};
-use super::frame_rates::Values;
 use super::lab::Lab;
 use super::pass::{self, PassEnd, Trouble};
 use super::steps::{self, Measured};
+use super::told::{Told, told};
 use super::watch::Stop;
-use super::{command, delivery, packets};
+use super::{command, delivery, figures, packets};
 use crate::campaign::Campaign;
 use crate::evidence::event::{RoleNote, RunNote};
 use crate::model::cell::RunKey;
@@ -65,19 +64,20 @@ fn prove_programs(
     }
     let mut end = pass::run(lab, &command::roles(work, timeout_ms, Purpose::Proof), stop);
     let counted = counting.as_ref().and_then(|end| end.outputs.first());
-    let Answers { proof, texts, faults } = answers(work, &end.roles, &end.outputs, counted);
-    let numbers = numbers(work, &end.roles, &end.outputs, units(&proof));
+    let Answers { proof, texts, faults, odd } = answers(work, &end.roles, &end.outputs, counted);
+    let mut found = figures::values(work, &end.roles);
+    let told = told(work, &end.roles, &end.outputs, units(&proof), &mut found);
+    let unread: Vec<String> = faults.into_iter().chain(told.faults).collect();
     let broken = || {
-        let lines: Vec<String> = faults.iter().chain(&numbers.faults).cloned().collect();
-        match lines.split_first() {
-            Some((first, rest)) => Some(Difference {
-                reason: format!("its output proves nothing: {first}"),
-                evidence: rest.into(),
-            }),
-            None => verify::broken(&work.verify.effects, &numbers.values, &numbers.absent, true),
-        }
+        let unread = unread.split_first().map(|(first, rest)| Difference {
+            reason: format!("its output proves nothing: {first}"),
+            evidence: rest.to_vec(),
+        });
+        let effects = || verify::broken(&work.verify.effects, &found.values, &found.absent, true);
+        unread.or_else(|| odd.clone()).or_else(effects)
     };
     let fault = trouble(&end).or_else(|| broken().map(|difference| ProofFault::Refuse("proof", difference)));
+    end.roles = command::worth_keeping(end.roles);
     end.roles.extend(counting.into_iter().flat_map(|end| end.roles));
     Proven { proof, texts, roles: end.roles, fault }
 }
@@ -140,18 +140,20 @@ fn measure_programs(
     stop: &dyn Fn() -> Stop,
 ) -> Measured {
     let end = pass::run(lab, &command::roles(work, campaign.timeout_ms, Purpose::Timed), stop);
-    let Answers { proof, texts, faults } = answers(work, &end.roles, &end.outputs, None);
-    let Numbers { values, absent, work: counts, faults: missing } =
-        numbers(work, &end.roles, &end.outputs, units(verified.proof()));
+    let Answers { proof, texts, faults, odd } = answers(work, &end.roles, &end.outputs, None);
+    let mut found = figures::values(work, &end.roles);
+    let Told { work: counts, faults: missing } =
+        told(work, &end.roles, &end.outputs, units(verified.proof()), &mut found);
     let unread = |lines: &[String]| {
         let (reason, evidence) = lines.split_first()?;
         Some(Difference { reason: reason.clone(), evidence: evidence.to_vec() })
     };
     let broken = unread(&faults)
         .or_else(|| confirm(verified, &proof, &texts).err())
+        .or(odd)
         .or_else(|| unread(&missing))
-        .or_else(|| verify::broken(&work.verify.effects, &values, &absent, false));
-    let found = Values { values, absent, samples: vec![] };
+        .or_else(|| verify::broken(&work.verify.effects, &found.values, &found.absent, false));
+    let end = PassEnd { roles: command::worth_keeping(end.roles), ..end };
     Measured { found, cautions: Default::default(), proof, broken, end, work: counts }
 }
 
@@ -184,7 +186,7 @@ pub fn last_words(notes: &[RoleNote]) -> Vec<String> {
             let lines: Vec<&str> = text.lines().collect();
             lines[lines.len().saturating_sub(5)..]
                 .iter()
-                .map(|line| format!("{} on {}: {line}", n.role, n.host))
+                .map(|line| format!("{} on {}: {line}", n.title(), n.host))
                 .collect::<Vec<_>>()
         })
         .collect()

@@ -110,6 +110,7 @@ impl Record {
             reattempt: IndexMap::new(),
             record: "2026-11-30T10-00-00Z".into(),
             hosts_folder: "/lab".into(),
+            campaign_folder: String::new(),
             campaign_sha256: String::new(),
             hosts_sha256: String::new(),
             campaign: "scan".into(),

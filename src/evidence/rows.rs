@@ -181,7 +181,7 @@ fn run_row(
     let cautions: Vec<String> = note.cautions.iter().map(|(what, seen)| format!("{what}: {seen}")).collect();
     fields.push(safe(&cautions.join("\n")));
     for role in roles {
-        fields.extend(role_fields(note.roles.iter().find(|r| r.role == *role)));
+        fields.extend(role_fields(note.roles.iter().find(|r| r.role == *role && r.phase.is_run())));
     }
     fields
 }
@@ -226,7 +226,7 @@ fn variables(evidence: &Evidence) -> Vec<String> {
 
 fn roles(evidence: &Evidence) -> Vec<String> {
     let mut found: Vec<String> = vec![];
-    for role in evidence.runs.iter().flat_map(|r| &r.note.roles) {
+    for role in evidence.runs.iter().flat_map(|r| &r.note.roles).filter(|r| r.phase.is_run()) {
         if !found.contains(&role.role) {
             found.push(role.role.clone());
         }

@@ -174,9 +174,18 @@ pub const RISES: [(&str, f64); 5] = [
     (SYSTEM_CALLS, 16.0),
 ];
 
-/// Metrics of the `command` workload.
-pub const COMMAND: [Metric; 12] = [
-    metric("wall_time", "s", Better::Lower, "from just before the program starts until it has ended"),
+/// Of a setup that is declared as a response.
+pub const SETUP_TIME: &str = "setup_time";
+
+/// Metrics of a workload of programs.
+pub const COMMAND: [Metric; 13] = [
+    metric(
+        "wall_time",
+        "s",
+        Better::Lower,
+        "from just before the program starts until it has ended; of several invocations in a run the median",
+    ),
+    metric(SETUP_TIME, "s", Better::Lower, "how long the setup of a run takes"),
     metric(
         "cpu_time",
         "s",

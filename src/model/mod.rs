@@ -15,6 +15,7 @@ pub mod level;
 pub mod metric;
 pub mod observed;
 pub mod outcome;
+pub mod path_pattern;
 pub mod phase;
 pub mod proof;
 pub mod response;

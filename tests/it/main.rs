@@ -2,6 +2,7 @@
 
 mod agent;
 mod analyse;
+mod artifacts;
 mod dead_ends;
 mod desk;
 mod elf;
@@ -16,6 +17,7 @@ mod load;
 mod method;
 mod mistakes;
 mod over_ssh;
+mod phases;
 mod process;
 mod promises;
 mod promises_desk;
