@@ -14,6 +14,7 @@ pub mod launch;
 pub mod lease;
 pub mod namespace;
 pub mod ports;
+mod readiness;
 pub mod resolve;
 pub mod servant;
 pub mod sweep;

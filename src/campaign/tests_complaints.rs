@@ -64,6 +64,20 @@ fn a_missing_key_is_named() {
 }
 
 #[test]
+fn a_line_that_needs_a_shell_is_not_started_without_one() {
+    let text = |line: &str| {
+        format!(
+            "campaign: c\nquestion: q?\ncontrol: {{set: {{text: \"{line}\"}}}}\nworkload: {{command: {{on: here, run: \"${{text}}\"}}}}\n"
+        )
+    };
+    let shown = refused(&text("seq 3 | wc"));
+    assert!(shown.contains("`run`: expected a program and plain words, since `|` needs a shell"), "{shown}");
+    assert!(shown.contains("found `seq 3 | wc`"), "{shown}");
+    assert!(refused(&text("say 'a")).contains("expected a line in which every `'` is closed"));
+    good(&text("seq 3"));
+}
+
+#[test]
 fn a_wrong_kind_tells_what_was_expected_and_found() {
     changed(&[("[64, 1518]", "64")], &["the levels of `frame_size`: expected a list", "found `64`"]);
     changed(
@@ -243,13 +257,13 @@ fn responses_belong_to_the_workload() {
 fn keys_of_the_other_workload_are_refused() {
     changed(
         &[("workload:", "verify: {output: exact}\nworkload:")],
-        &["`verify.output` belongs to a `command` workload"],
+        &["`verify.output` belongs to a workload of programs"],
     );
     let text = |rest: &str| refused(&command("{n: [1]}", &["n"], rest));
     assert!(text("verify: {frames: 5}\n").contains("`verify.frames` belongs to a `packets` workload"));
     assert!(text("accept: [zero_loss]\n").contains("`zero_loss` needs a `packets` workload"));
     let both = command("{n: [1]}", &["n"], "").replace("on: here,", "on: here, shell: x,");
-    assert!(refused(&both).contains("expected one of `run` and `shell`, found both"));
+    assert!(refused(&both).contains("expected one of `run`, `shell` and `tool`, found 2"));
     let none = command("{n: [1]}", &["n"], "")
         .replace("run: [work, \"${how}\", \"${n}\"]", "env: {A: \"${how}${n}\"}");
     assert!(refused(&none).contains("`command` lacks the key `run`"));

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::tests::*;
-use super::{arms, exclusions, packets, parse, responses, schema, starter, workload};
+use super::{arms, exclusions, packets, parse, responses, roles, schema, starter, workload};
 
 const SHIPPED: [(&str, &str); 4] = [
     ("quickstart", include_str!("../../campaigns/quickstart.yaml")),
@@ -34,7 +34,7 @@ fn every_shipped_campaign_parses_without_complaints_and_fits_the_schema() {
 fn the_starter_parses_without_complaints_and_fits_the_schema() {
     let text = starter("first", "../hosts/local.yaml");
     let campaign = good(&text);
-    assert_eq!((campaign.name.as_str(), campaign.hosts.as_str()), ("first", "../hosts/local.yaml"));
+    assert_eq!((campaign.name.as_str(), campaign.hosts.as_deref()), ("first", Some("../hosts/local.yaml")));
     assert!(jsonschema::is_valid(&schema(), &as_json(&text)));
 }
 
@@ -60,7 +60,8 @@ fn the_schema_knows_the_keys_that_the_parser_knows() {
         keys.sort();
         keys
     };
-    let known: [(&str, &[&str]); 15] = [
+    let of_roles: Vec<&str> = roles::COMMAND_KEYS.into_iter().chain(roles::ROLE_KEYS).collect();
+    let known: [(&str, &[&str]); 18] = [
         ("", &parse::KEYS),
         ("Control", &arms::CONTROL_KEYS),
         ("Treatment", &arms::TREATMENT_KEYS),
@@ -69,7 +70,10 @@ fn the_schema_knows_the_keys_that_the_parser_knows() {
         ("Packets", &packets::PACKETS_KEYS),
         ("Load", &packets::LOAD_KEYS),
         ("Baseline", &parse::BASELINE_KEYS),
-        ("Command", &workload::COMMAND_KEYS),
+        ("Command", &roles::COMMAND_KEYS),
+        ("Role", &of_roles),
+        ("ReadyWhen", &roles::READY_KEYS),
+        ("EndsWith", &roles::ENDS_KEYS),
         ("Verify", &workload::VERIFY_KEYS),
         ("Exclusion", &exclusions::EXCLUDE_KEYS),
         ("Blocks", &parse::BLOCKS_KEYS),

@@ -100,6 +100,9 @@ fn print_text(
     if let Some(settle_ms) = estimate.settle_ms_least.filter(|ms| *ms < SETTLE_MS) {
         writeln!(out, "settles for {settle_ms} ms before rates count, shorter than the default of 5 s")?;
     }
+    for line in super::plan_roles::lines(&plan.campaign.workload) {
+        writeln!(out, "{line}")?;
+    }
     for (name, reason) in &plan.campaign.reattempt {
         writeln!(out, "tries the dead end `{name}` again: {reason}")?;
     }
@@ -163,6 +166,7 @@ pub fn print_json(
     write!(out, "{{\"campaign\":{},\"estimate\":{},", text(&plan.campaign.name), text(estimate))?;
     write!(out, "\"reattempt\":{},", text(&plan.campaign.reattempt))?;
     write!(out, "\"could_detect\":{},", text(reach))?;
+    write!(out, "\"roles\":{},", text(&super::plan_roles::lines(&plan.campaign.workload)))?;
     write!(
         out,
         "\"blocks\":{},\"most_blocks\":{},\"seed\":{},\"cells\":[",

@@ -38,12 +38,16 @@ pub trait Lab {
     fn start(&mut self, host: &str, spec: JobSpec) -> Result<JobId, LabError>;
     /// One line for the standard input of a job that was started with a pipe.
     fn tell(&mut self, job: JobId, line: &str) -> Result<(), LabError>;
+    /// Sends a signal to the process group of a job's main process.
+    fn signal(&mut self, job: JobId, signal: i32) -> Result<(), LabError>;
     /// Asks for the end of a job's whole tree; `Ended` follows.
     fn stop(&mut self, job: JobId) -> Result<(), LabError>;
     /// The next event of any host, or None when `wait` has passed.
     fn next(&mut self, wait: Duration) -> Option<LabEvent>;
     /// The first `most` kept bytes of an ended job's (standard output, standard error).
     fn heads(&mut self, job: JobId, most: usize) -> Result<(Vec<u8>, Vec<u8>), LabError>;
+    /// Removes the folder that a job kept for later ones, with all that is in it.
+    fn clear(&mut self, job: JobId) -> Result<(), LabError>;
     /// Drops what the host keeps of an ended job.
     fn forget(&mut self, job: JobId);
     /// Brings settings of a host to their values; their originals are put back at the latest when its

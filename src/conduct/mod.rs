@@ -14,6 +14,7 @@ mod pass;
 mod paste;
 mod prepare;
 mod requirement;
+mod role;
 mod run;
 mod search;
 mod steering;

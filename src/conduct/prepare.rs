@@ -126,8 +126,8 @@ impl Preparation {
     }
 }
 
-/// Settings of each host that the cell holds. A packet workload holds its two ports, a command all ports
-/// of its host.
+/// Settings of each host that the cell holds. A packet workload holds its two ports, any other all ports
+/// of its hosts.
 ///
 /// # Errors
 /// A sentence: a template that cannot be filled in, or a setting of ports where there is no port.
@@ -139,8 +139,10 @@ pub fn wanted(plan: &Plan, cell: u64, work: &Work) -> Result<IndexMap<String, Ve
             interfaces.entry(w.rx.host.clone()).or_default().push(w.rx_interface.clone());
         }
         Work::Command(w) => {
-            let ports = plan.hosts.hosts.get(&w.host).into_iter().flat_map(|host| host.ports.values());
-            interfaces.insert(w.host.clone(), ports.map(|port| port.interface.clone()).collect());
+            for role in &w.roles {
+                let ports = plan.hosts.hosts.get(&role.host).into_iter().flat_map(|host| host.ports.values());
+                interfaces.insert(role.host.clone(), ports.map(|port| port.interface.clone()).collect());
+            }
         }
     }
     let mut wanted: IndexMap<String, Vec<Wanted>> = IndexMap::new();

@@ -68,9 +68,9 @@ pub fn measure(
         Work::Packets(w) => steps::measure(lab, campaign, verified, w, stop),
         Work::Command(w) => {
             let end = pass::run(lab, &command::roles(w, campaign.timeout_ms), stop);
-            let (values, absent) = command::values(&end.roles);
+            let (values, absent) = command::values(w, &end.roles);
             let proof = command::proof(w, &end.roles);
-            let broken = confirm(verified, &proof).err();
+            let broken = confirm(verified, &proof, &Default::default()).err();
             let found = Values { values, absent, samples: vec![] };
             Measured { found, cautions: Default::default(), proof, broken, end }
         }

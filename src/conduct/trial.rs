@@ -212,8 +212,10 @@ impl Trial<'_> {
                 Some(ProofFault::Lost(why)) => return Ok(Some(Ended::Lost(why))),
                 Some(ProofFault::Interrupted) => return Ok(Some(Ended::Stopped)),
                 Some(ProofFault::Refuse(stage, difference)) => Err((stage, difference)),
-                None => accept_proof(&id, proven.proof.clone(), control_proof, &mut known)
-                    .map_err(|difference| ("proof", difference)),
+                None => {
+                    accept_proof(&id, proven.proof.clone(), Default::default(), control_proof, &mut known)
+                        .map_err(|difference| ("proof", difference))
+                }
             };
             if let (Ok(_), Some(earlier)) = (&verdict, earlier.get(&id))
                 && let Err(difference) = unchanged(earlier, &proven.proof)
@@ -389,13 +391,7 @@ impl Trial<'_> {
 
 /// Hosts that these works run on.
 fn hosts_of(works: &HashMap<u64, Work>) -> Vec<String> {
-    let mut hosts: Vec<String> = works
-        .values()
-        .flat_map(|work| match work {
-            Work::Packets(w) => vec![w.tx.host.clone(), w.rx.host.clone()],
-            Work::Command(w) => vec![w.host.clone()],
-        })
-        .collect();
+    let mut hosts: Vec<String> = works.values().flat_map(Work::hosts).map(str::to_owned).collect();
     hosts.sort();
     hosts.dedup();
     hosts

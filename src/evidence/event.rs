@@ -9,8 +9,10 @@ use crate::model::arm::ArmKind;
 use crate::model::cell::{CellId, RunKey};
 use crate::model::change::{Applied, PutBack};
 use crate::model::facts::Facts;
+use crate::model::gate::GateRule;
 use crate::model::job::JobReport;
 use crate::model::outcome::{Fate, RunOutcome};
+use crate::model::phase::Phase;
 use crate::model::proof::Proof;
 use crate::model::response::Response;
 use crate::model::until::Until;
@@ -83,6 +85,9 @@ pub struct Opening {
     pub variables: IndexMap<String, Vec<String>>,
     pub arms: Vec<ArmNote>,
     pub accept: Vec<String>,
+    /// Nothing of what commands print had to be equal.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outputs_may_differ: bool,
     /// `software` or `hardware`: who stamps received frames; empty where nothing was asked of stamps.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stamps: String,
@@ -95,6 +100,9 @@ pub struct Opening {
     pub timeout_ms: u64,
     pub planned_cells: u64,
     pub planned_runs: u64,
+    /// How far below a published level each response may fall.
+    #[serde(default)]
+    pub gate: GateRule,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -276,6 +284,8 @@ pub struct Sample {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoleNote {
     pub role: String,
+    #[serde(default, skip_serializing_if = "Phase::is_run")]
+    pub phase: Phase,
     pub host: String,
     /// Ready to paste into a shell on that host.
     pub command: String,

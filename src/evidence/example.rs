@@ -60,6 +60,7 @@ pub fn role(role: &str, host: &str, command: &str, end: End) -> RoleNote {
             left_behind: 0,
             isolation: "pid-namespace".into(),
         },
+        phase: Default::default(),
         stdout_head: String::new(),
         stderr_head: String::new(),
     }
@@ -116,6 +117,7 @@ impl Record {
             variables: IndexMap::from([("size".to_owned(), vec!["1".to_owned(), "8".to_owned()])]),
             arms,
             accept: vec![],
+            outputs_may_differ: false,
             stamps: String::new(),
             blocks,
             order: "mirrored".into(),
@@ -124,6 +126,7 @@ impl Record {
             planned_cells: 0,
             until: None,
             planned_runs: 0,
+            gate: Default::default(),
         };
         let mut record = Record { evidence: Evidence::default(), seconds: 0 };
         record.push(Event::Opened(Box::new(opening)));

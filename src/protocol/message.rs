@@ -10,7 +10,7 @@ use crate::model::facts::Facts;
 use crate::model::job::{JobReport, JobSpec};
 
 /// Raised when either side could misread the other.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// One line towards the agent. Every ask but `Beat` is answered by a reply with the same id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,6 +70,11 @@ pub enum Ask {
         job: u64,
         line: String,
     },
+    /// A signal for the process group of a job's main process.
+    Signal {
+        job: u64,
+        signal: i32,
+    },
     /// Kill the whole tree of a job.
     Stop {
         job: u64,
@@ -79,6 +84,10 @@ pub enum Ask {
         job: u64,
         stream: Stream,
         offset: u64,
+    },
+    /// Remove the folder that a job kept.
+    Clear {
+        job: u64,
     },
     /// Drop a job's kept output.
     Forget {

@@ -138,6 +138,10 @@ impl Lab for Fleet {
         self.ask(self.host_of(job)?, Ask::Tell { job: job.0, line: line.to_owned() }).map(drop)
     }
 
+    fn signal(&mut self, job: JobId, signal: i32) -> Result<(), LabError> {
+        self.ask(self.host_of(job)?, Ask::Signal { job: job.0, signal }).map(drop)
+    }
+
     fn stop(&mut self, job: JobId) -> Result<(), LabError> {
         self.ask(self.host_of(job)?, Ask::Stop { job: job.0 }).map(drop)
     }
@@ -148,6 +152,10 @@ impl Lab for Fleet {
 
     fn heads(&mut self, job: JobId, most: usize) -> Result<(Vec<u8>, Vec<u8>), LabError> {
         Ok((self.head(job, Stream::Stdout, most)?, self.head(job, Stream::Stderr, most)?))
+    }
+
+    fn clear(&mut self, job: JobId) -> Result<(), LabError> {
+        self.ask(self.host_of(job)?, Ask::Clear { job: job.0 }).map(drop)
     }
 
     fn forget(&mut self, job: JobId) {

@@ -6,6 +6,8 @@ pub mod asked;
 pub mod cells;
 pub mod dead_ends;
 pub mod dots;
+pub mod gate;
+pub mod gate_files;
 pub mod intervals;
 pub mod ledger;
 pub mod look;

@@ -95,7 +95,7 @@ fn values_have_all_their_digits() {
     let mut compared = 0;
     for run in runs {
         let is_row = |row: &&std::collections::BTreeMap<String, String>| {
-            row["cell"] == run["run"]["cell"] && row["block"] == run["run"]["block"].to_string()
+            row["cell"] == run["run"]["cell"] && run["run"]["block"] == row["block"].parse::<u64>().unwrap()
         };
         let row = rows.iter().find(is_row).expect("every attempt is a row");
         if let Some(value) = run["values"]["wall_time"].as_f64() {
