@@ -14,10 +14,17 @@ use super::{rise, setup};
 use crate::evidence::event::{ChangeNote, HostNote};
 use crate::evidence::fold::Evidence;
 
+/// Where a campaign says `verify: {output: ignored}`.
+const OUTPUTS_MAY_DIFFER: &str = "Outputs may differ: nothing but the exit status was compared, so that all arms did the same work is the \
+    campaign's claim and was not proven.";
+
 /// Lists cautions that this very record gives ground for, the gravest first.
 pub fn of_record(trial: &Trial, evidence: &Evidence, findings: &Findings) -> Vec<String> {
     let mut found = vec![];
     pilot(findings, &mut found);
+    if evidence.opening.as_ref().is_some_and(|o| o.outputs_may_differ) {
+        found.push(OUTPUTS_MAY_DIFFER.to_owned());
+    }
     if findings.sums.as_ref().is_some_and(|s| !s.cells_hold || !s.runs_hold) {
         found.push("The sums do not hold: something that was planned is not accounted for.".to_owned());
     }
@@ -27,6 +34,7 @@ pub fn of_record(trial: &Trial, evidence: &Evidence, findings: &Findings) -> Vec
         );
     }
     completion(findings, &mut found);
+    annotated(findings, &mut found);
     left_out(findings, &mut found);
     links(evidence, &mut found);
     sessions(trial, evidence, &mut found);
@@ -34,7 +42,6 @@ pub fn of_record(trial: &Trial, evidence: &Evidence, findings: &Findings) -> Vec
     moved(evidence, &mut found);
     family(findings, &mut found);
     environment(findings, &mut found);
-    found.extend(rise::rises(evidence));
     let left_behind: u32 =
         evidence.runs.iter().flat_map(|r| &r.note.roles).map(|role| role.report.left_behind).sum();
     match left_behind {
@@ -54,6 +61,20 @@ pub fn of_numbers(findings: &Findings) -> Vec<String> {
     family(findings, &mut found);
     environment(findings, &mut found);
     found
+}
+
+fn annotated(findings: &Findings, found: &mut Vec<String>) {
+    let runs: Vec<&str> = findings.annotations.iter().filter(|a| a.holds).map(|a| a.run.as_str()).collect();
+    match runs.as_slice() {
+        [] => {}
+        [run] => found
+            .push(format!("A person annotated 1 run as invalid, which took it out of the analysis: {run}.")),
+        runs => found.push(format!(
+            "A person annotated {} runs as invalid, which took them out of the analysis: {}.",
+            runs.len(),
+            runs.join(", ")
+        )),
+    }
 }
 
 fn environment(findings: &Findings, found: &mut Vec<String>) {
@@ -132,7 +153,8 @@ fn links(evidence: &Evidence, found: &mut Vec<String>) {
     }
 }
 
-/// What single runs give ground for, each kind once with its count and the first that was seen.
+/// What single runs give ground for, each kind once with its count and the first that was seen, and what all
+/// runs of a cell cost more than the control's.
 pub fn of_runs(evidence: &Evidence) -> Vec<String> {
     let mut kinds: BTreeMap<&String, (usize, &String)> = BTreeMap::new();
     for (what, seen) in evidence.runs.iter().flat_map(|row| &row.note.cautions) {
@@ -142,7 +164,7 @@ pub fn of_runs(evidence: &Evidence) -> Vec<String> {
     let line = |(what, (count, seen)): (&String, (usize, &String))| {
         format!("In {count} of {all} runs: {what} (first: {seen}).")
     };
-    kinds.into_iter().map(line).collect()
+    kinds.into_iter().map(line).chain(rise::rises(evidence)).collect()
 }
 
 fn sessions(trial: &Trial, evidence: &Evidence, found: &mut Vec<String>) {

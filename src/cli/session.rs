@@ -18,6 +18,7 @@ use crate::design::plan::Plan;
 use crate::evidence::event::{ArmNote, Event, Opening, Session as SessionNote, SessionKind};
 use crate::evidence::fold::Evidence;
 use crate::model::arm::ArmKind;
+use crate::model::verify_rule::OutputRule;
 use crate::model::workload::{Stamps, Workload};
 use crate::record::{Folder, Writer};
 
@@ -145,6 +146,17 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
                 Accept::ZeroLoss => "zero_loss".into(),
             })
             .collect(),
+        outputs_may_differ: match &campaign.workload {
+            Workload::Packets(_) => false,
+            Workload::Command(command) => command.verify.output == OutputRule::Ignored,
+        },
+        values: match &campaign.workload {
+            Workload::Packets(_) => IndexMap::new(),
+            Workload::Command(command) => {
+                let values = command.roles.iter().flat_map(|role| &role.values);
+                values.map(|value| (value.name.clone(), value.unit.clone())).collect()
+            }
+        },
         stamps: match &campaign.workload {
             Workload::Packets(packets) => packets.stamps.map_or("", Stamps::name).into(),
             Workload::Command(_) => String::new(),
@@ -160,5 +172,6 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
         timeout_ms: campaign.timeout_ms,
         planned_cells: estimate.cells,
         planned_runs: estimate.runs,
+        gate: campaign.gate.clone(),
     }
 }

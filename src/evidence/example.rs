@@ -122,6 +122,8 @@ impl Record {
             variables: IndexMap::from([("size".to_owned(), vec!["1".to_owned(), "8".to_owned()])]),
             arms,
             accept: vec![],
+            outputs_may_differ: false,
+            values: IndexMap::new(),
             stamps: String::new(),
             blocks,
             order: "mirrored".into(),
@@ -130,6 +132,7 @@ impl Record {
             planned_cells: 0,
             until: None,
             planned_runs: 0,
+            gate: Default::default(),
         };
         let mut record = Record { evidence: Evidence::default(), seconds: 0 };
         record.push(Event::Opened(Box::new(opening)));

@@ -9,6 +9,7 @@ pub mod extract;
 pub mod facts;
 pub mod flow_rule;
 pub mod frame_size;
+pub mod gate;
 pub mod hosts;
 pub mod job;
 pub mod level;

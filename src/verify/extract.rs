@@ -16,9 +16,8 @@ pub fn value(rule: &ValueRule, output: &Output) -> Result<f64, String> {
         let bytes = output.piece(&rule.extract.from)?.whole()?;
         let value = number(&rule.extract.at, bytes)?;
         within(value, &rule.range)?;
-        match &rule.intervals {
-            Some(at) => working(&numbers(at, bytes)?)?,
-            None => {}
+        if let Some(at) = &rule.intervals {
+            working(&numbers(at, bytes)?)?;
         }
         Ok(value)
     };

@@ -2,12 +2,17 @@
 
 mod agent;
 mod analyse;
+mod annotate;
 mod artifacts;
+mod browser;
 mod dead_ends;
 mod desk;
 mod elf;
 mod embedded;
+mod exported;
+mod exports;
 mod faults;
+mod gate;
 mod house;
 mod ice;
 mod lab;
@@ -35,5 +40,6 @@ mod skip;
 mod spine;
 mod spine_hold;
 mod spine_roles;
+mod terminal;
 mod tracer;
 mod until;

@@ -236,9 +236,11 @@ fn a_rise_of_bytes_read_is_told_where_nobody_asserted_it() {
     assert_eq!(code(&output), 0, "{}", told(&output));
     measured(&evidence, "/whole");
     let findings = fieldtrial::analysis::judge::judge(&evidence);
-    let rises: Vec<&String> = findings.cautions.iter().filter(|text| text.contains("bytes_read")).collect();
-    assert_eq!(rises.len(), 1, "{:?}", findings.cautions);
+    let rises: Vec<&String> =
+        findings.run_cautions.iter().filter(|text| text.contains("bytes_read")).collect();
+    assert_eq!(rises.len(), 1, "{:?}", findings.run_cautions);
     assert!(rises[0].starts_with("/whole: bytes_read is 16"), "{rises:?}");
+    assert!(stdout(&output).contains("/whole: bytes_read is 16"), "{}", told(&output));
 }
 
 #[test]
@@ -310,11 +312,12 @@ fn values_come_from_files_and_standard_error_as_well() {
     let command = "shell: 'mkdir out; echo {\\\"rate\\\": 7} > out/r.json; echo took 3 ms >&2', values: {\
                    rate: {json: /rate, from: {file: out/r.json}, unit: bit/s, better: higher}, \
                    took: {pattern: 'took (\\d+) ms', from: stderr, unit: ms, better: lower}}";
-    let (_, output, evidence) =
-        run(&campaign("control: {}", &command, "responses: [{name: rate}, {name: took}]"));
+    let (desk, output, evidence) = run(&campaign("control: {}", &command, "responses: [{name: rate}]"));
     assert_eq!(code(&output), 0, "{}", told(&output));
     let run = runs(&evidence, "/control")[0];
     assert_eq!((run.values["rate"], run.values["took"]), (7.0, 3.0));
+    let runs = std::fs::read_to_string(desk.record("reports").join("runs.csv")).expect("the runs");
+    assert!(runs.lines().next().is_some_and(|line| line.contains("took (ms)")), "{runs}");
     assert_eq!(run.roles[0].report.files[0].path, "out/r.json");
 }
 
@@ -346,8 +349,9 @@ fn an_arm_that_completes_less_cannot_win_however_fast() {
     let why = "quick completed 30 of its 240 units of work and the control 240 of 240, so it cannot be called better";
     assert!(answer.sentence.contains(why), "{}", answer.sentence);
     assert!(stdout(&output).contains("cannot be called better"), "{}", told(&output));
+    assert!(stdout(&output).contains("/quick: 30 of 240 units done, 210 timed out"), "{}", told(&output));
     let page = std::fs::read_to_string(desk.record("reports").join("index.html")).expect("the page");
-    assert!(page.contains("cannot be called better"));
+    assert!(page.contains("cannot be called better") && page.contains("30 of 240 units done, 210 timed out"));
     // The same, done completely, wins.
     let (_, _, evidence) = run(&useful("{\"ok\": 40, \"late\": 0, \"broken\": 0}"));
     assert_eq!(fieldtrial::analysis::judge::judge(&evidence).answers[0].verdict.word(), "better");
