@@ -14,10 +14,17 @@ use super::trial::Trial;
 use crate::evidence::event::{ChangeNote, HostNote};
 use crate::evidence::fold::Evidence;
 
+/// Where a campaign says `verify: {output: ignored}`.
+const OUTPUTS_MAY_DIFFER: &str = "Outputs may differ: nothing but the exit status was compared, so that all arms did the same work is the \
+    campaign's claim and was not proven.";
+
 /// Lists cautions that this very record gives ground for, the gravest first.
 pub fn of_record(trial: &Trial, evidence: &Evidence, findings: &Findings) -> Vec<String> {
     let mut found = vec![];
     pilot(findings, &mut found);
+    if evidence.opening.as_ref().is_some_and(|o| o.outputs_may_differ) {
+        found.push(OUTPUTS_MAY_DIFFER.to_owned());
+    }
     if findings.sums.as_ref().is_some_and(|s| !s.cells_hold || !s.runs_hold) {
         found.push("The sums do not hold: something that was planned is not accounted for.".to_owned());
     }

@@ -96,7 +96,9 @@ fn settings<'a>(node: &'a Node, path: &str, draft: &mut Draft<'a>) -> Option<Ind
     let mut settings = IndexMap::new();
     for Entry { key, value } in node.entries(&format!("`{path}`"), &mut draft.out)? {
         naming::identifier(key, "the name of a setting", &mut draft.out);
-        if let Some(level) = naming::level(value, &format!("`{}`", key.value), &mut draft.out) {
+        if let Some(level) =
+            naming::level(value, &format!("`{}`", key.value), naming::LONGEST_SETTING, &mut draft.out)
+        {
             draft.note(format!("{path}.{}", key.value), key);
             settings.insert(key.value.clone(), level);
         }

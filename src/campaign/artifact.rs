@@ -6,7 +6,7 @@ use super::draft::Draft;
 use super::roles::{environment, list, program};
 use super::work::Field;
 use super::workload::blank;
-use crate::model::role::{ArtifactDeclared, BuildDeclared, Source};
+use crate::model::role::{ArtifactDeclared, BuildDeclared, Invocation, Source};
 use crate::yaml::{Complaint, Entry, Fields};
 
 pub(super) const BUILD_KEYS: [&str; 9] =
@@ -62,8 +62,8 @@ fn overwrites(entry: &Entry, declared: &BuildDeclared, fields: &Fields<'_>, draf
     let kept = fields.get("artifact").is_some();
     let named = |template: &String| template.contains("${");
     let words = match &declared.program {
-        crate::model::role::Invocation::Shell(text) => std::slice::from_ref(text),
-        crate::model::role::Invocation::Argv(words) | crate::model::role::Invocation::Tool(words) => words,
+        Invocation::Shell(text) | Invocation::Line(text) => std::slice::from_ref(text),
+        Invocation::Argv(words) | Invocation::Tool(words) => words,
     };
     let varies = words.iter().chain(declared.env.values()).any(named);
     if varies && !kept && !declared.cwd.as_ref().is_some_and(named) {

@@ -6,6 +6,7 @@ use indexmap::IndexMap;
 
 use super::steer::Steer;
 use crate::model::arm::Arm;
+use crate::model::gate::GateRule;
 use crate::model::level::Level;
 use crate::model::response::Response;
 use crate::model::until::Until;
@@ -21,8 +22,9 @@ pub struct Campaign {
     pub hypothesis: Option<String>,
     /// May run with too few blocks for a verdict; everything printed says so.
     pub pilot: bool,
-    /// Path of the hosts file as typed, relative to the campaign file.
-    pub hosts: String,
+    /// Path of the hosts file as typed, relative to the campaign file; None is this machine alone, as the host
+    /// [`HERE`](super::HERE).
+    pub hosts: Option<String>,
     /// Path of the dead-ends file as typed, relative to the campaign file.
     pub dead_ends: Option<String>,
     /// Dead end to the reason why it is tried again.
@@ -44,6 +46,7 @@ pub struct Campaign {
     pub timeout_ms: u64,
     /// Exactly one is primary.
     pub responses: Vec<Response>,
+    pub gate: GateRule,
     /// The grid may have no more cells than this, and has no more.
     pub max_cells: u64,
     pub expect: Expected,

@@ -1,13 +1,16 @@
 //! YAML to Campaign: everything declared, or everything that is wrong with it.
 
+mod arm_names;
 mod arms;
 mod artifact;
 mod blank;
 mod combination;
+mod comparison;
 mod declared;
 mod draft;
 mod exclusions;
 mod fields;
+mod gate;
 mod naming;
 mod packets;
 mod parse;
@@ -38,9 +41,11 @@ mod until;
 pub mod work;
 mod workload;
 
+pub use arm_names::arm_names;
 pub use blank::{fill, names};
+pub use comparison::{Comparison, comparison};
 pub use declared::{Accept, Blocks, Campaign, Exclusion, Expected, Order, Places};
 pub use parse::{Parsed, parse};
 pub use shape::schema;
-pub use starter::starter;
+pub use starter::{HERE, LOCAL_HOSTS, starter};
 pub use steer::Steer;

@@ -4,7 +4,10 @@ use crate::model::level::Level;
 use crate::yaml::{Complaint, Kind, Loc, Node, Span};
 
 const LONGEST_NAME: usize = 64;
-const LONGEST_LEVEL: usize = 200;
+/// Levels of variables stand in cell ids.
+pub(super) const LONGEST_LEVEL: usize = 200;
+/// Levels of settings do not, and may be whole command lines.
+pub(super) const LONGEST_SETTING: usize = 4000;
 /// Words that mean something else in a rule.
 const RESERVED: [&str; 23] = [
     "hosts",
@@ -62,16 +65,19 @@ pub(super) fn identifier(name: &Loc<String>, what: &str, out: &mut Vec<Complaint
     fits
 }
 
-/// One level, spelled as typed.
-pub(super) fn level(node: &Node, what: &str, out: &mut Vec<Complaint>) -> Option<Level> {
+/// One level of at most `longest` bytes, spelled as typed.
+pub(super) fn level(node: &Node, what: &str, longest: usize, out: &mut Vec<Complaint>) -> Option<Level> {
     let Kind::Scalar { text, quoted } = &node.kind else {
         node.expected(what, "a text or a number", out);
         return None;
     };
-    let fits = !text.is_empty() && text.len() <= LONGEST_LEVEL && !text.chars().any(char::is_control);
+    let fits = !text.is_empty() && text.len() <= longest && !text.chars().any(char::is_control);
     if !fits {
-        let message = format!("{what}: expected one line of 1 to {LONGEST_LEVEL} characters");
-        out.push(Complaint::error(node.span, message).help("a level stands in cell ids and labels"));
+        let message = format!("{what}: expected one line of 1 to {longest} characters");
+        out.push(
+            Complaint::error(node.span, message)
+                .help("levels stand in labels, and those of variables in cell ids"),
+        );
         return None;
     }
     Some(Level { text: text.clone(), quoted: *quoted })

@@ -5,13 +5,14 @@ use indexmap::IndexMap;
 use super::declared::{Accept, Blocks, Campaign, Exclusion, Expected, Order, Places};
 use super::draft::{Draft, Excluded, Preset};
 use super::work::Field;
-use super::{arms, exclusions, fields, naming, responses, sense, steer, until, workload};
+use super::{arms, exclusions, fields, gate, naming, responses, sense, steer, until, workload};
 use crate::model::facts::KNOWN;
+use crate::model::gate::GateRule;
 use crate::model::level::Level;
 use crate::model::setting;
 use crate::yaml::{self, Complaint, Entry, Fields, Source, Span, has_errors, unknown};
 
-pub(super) const KEYS: [&str; 25] = [
+pub(super) const KEYS: [&str; 26] = [
     "campaign",
     "question",
     "hypothesis",
@@ -34,6 +35,7 @@ pub(super) const KEYS: [&str; 25] = [
     "blocks",
     "timeout",
     "responses",
+    "gate",
     "pilot",
     "max_cells",
     "expect",
@@ -100,7 +102,6 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
         need("campaign", draft).and_then(|entry| naming::label(&entry.value, "`campaign`", &mut draft.out));
     let question = need("question", draft).and_then(|entry| words(entry, draft));
     let hypothesis = file.get("hypothesis").map(|entry| words(entry, draft));
-    let hosts = need("hosts", draft).and_then(|entry| words(entry, draft));
     let dead_ends = file.get("dead_ends").map(|entry| words(entry, draft));
     let reattempt = file.get("reattempt").map_or(Some(IndexMap::new()), |entry| reattempt(entry, draft));
     if let Some(entry) = file.get("variables") {
@@ -122,6 +123,7 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
         workload::read(entry, file.get("verify"), draft)
     });
     draft.blanks_whole = workload.is_some();
+    let hosts = hosts(file, draft);
     let steer = file.get("steer").map(|entry| steer::read(entry, draft));
     let accept = file.get("accept").map_or(Some(Vec::new()), |entry| accept(entry, draft));
     let baseline = file.get("baseline").map_or(Some(false), |entry| baseline(entry, draft));
@@ -132,6 +134,8 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
         entry.value.duration_ms("`timeout`", 1..=MOST_TIMEOUT_MS, &mut draft.out)
     });
     let responses = responses::read(file.get("responses"), draft);
+    let gate =
+        file.get("gate").map_or(Some(GateRule::default()), |entry| gate::read(entry, &responses, draft));
     let pilot = file.get("pilot").map_or(Some(false), |entry| entry.value.flag("`pilot`", &mut draft.out));
     let max_cells = file.get("max_cells").map_or(Some(MAX_CELLS), |entry| {
         draft.note("max_cells", &entry.key);
@@ -162,10 +166,22 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
         blocks: blocks?,
         timeout_ms: timeout_ms?,
         responses,
+        gate: gate?,
         max_cells: max_cells?,
         expect: expect?,
         places: std::mem::take(&mut draft.places),
     })
+}
+
+/// Commands run on this machine where nothing else is said; frames need two ports, which only a file names.
+fn hosts<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Option<String>> {
+    match file.get("hosts") {
+        Some(entry) => words(entry, draft).map(Some),
+        None if draft.preset == Some(Preset::Packets) => {
+            file.need("hosts", "the campaign", &mut draft.out).map(|_| None)
+        }
+        None => Some(None),
+    }
 }
 
 fn words(entry: &Entry, draft: &mut Draft<'_>) -> Option<String> {
@@ -208,7 +224,7 @@ fn variables(entry: &Entry, draft: &mut Draft<'_>) {
         }
         let mut levels: IndexMap<String, (Level, Span)> = IndexMap::with_capacity(items.len());
         for (at, item) in items.iter().enumerate() {
-            let Some(level) = naming::level(item, &what, &mut draft.out) else {
+            let Some(level) = naming::level(item, &what, naming::LONGEST_LEVEL, &mut draft.out) else {
                 draft.variables_whole = false;
                 continue;
             };

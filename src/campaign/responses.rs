@@ -24,7 +24,7 @@ pub(super) fn read(entry: Option<&Entry>, draft: &mut Draft<'_>) -> Vec<Response
     let natural = |known: &[Metric]| {
         // What any run of frames has, such as `lost`, is nobody's first question.
         let suits = |metric: &&Metric| !metric.needs.is_empty() && lacks(metric, shape).is_none();
-        let first = known.iter().find(suits).unwrap_or(&known[0]);
+        let first = known.iter().find(|metric| shape.is_some() && suits(metric)).unwrap_or(&known[0]);
         response(first, Judged { scale: Scale::Log, margin: None, primary: true }, shape)
     };
     let Some(entry) = entry else { return known.map(natural).into_iter().collect() };

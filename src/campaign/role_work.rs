@@ -1,6 +1,8 @@
 //! Roles of one cell: every template of what programs are started, where and when, filled in.
 
-use super::work::{Field, Lookup, cache, cpu, cpu_count, field, invocations, patience_ms, pattern, tcp_port};
+use super::work::{
+    Field, Lookup, cache, cpu, cpu_count, field, invocations, line, patience_ms, pattern, tcp_port,
+};
 use crate::model::job::{Cpus, Ready, ReadyWhen};
 use crate::model::role::{
     ARTIFACT, Artifact, ArtifactDeclared, Build, BuildDeclared, CpusDeclared, Invocation, Phases,
@@ -105,6 +107,7 @@ fn program(declared: &Invocation, lookup: Lookup<'_, '_>) -> Result<ResolvedProg
             let kind = |at: usize| if at == 0 { Field::Words } else { Field::Text };
             ResolvedProgram::Argv(each("run", argv, kind, lookup)?)
         }
+        Invocation::Line(template) => ResolvedProgram::Argv(field("run", template, lookup, line)?),
         Invocation::Tool(args) => {
             let kind = |at: usize| if at == 0 { Field::Words } else { Field::Text };
             ResolvedProgram::Tool(each("tool", args, kind, lookup)?)

@@ -264,7 +264,7 @@ pub(super) fn program<'a>(fields: &Fields<'a>, what: &str, draft: &mut Draft<'a>
                 draft.out.push(complaint.also(first.key.span, "the other one"));
             }
             _ => {
-                let help = "`run: [program, argument]` starts it directly, `shell: text` through /bin/sh, `tool: [name, argument]` is one of fieldtrial's own";
+                let help = "`run: program argument` starts it directly, `shell: text` through /bin/sh, `tool: [name, argument]` is one of fieldtrial's own";
                 draft.out.push(Complaint::error(fields.at, format!("{what} lacks the key `run`")).help(help));
             }
         }
@@ -273,6 +273,9 @@ pub(super) fn program<'a>(fields: &Fields<'a>, what: &str, draft: &mut Draft<'a>
     let key = only.key.value.as_str();
     if key == "shell" {
         return blank(&only.value, "shell", Field::Words, draft).map(Invocation::Shell);
+    }
+    if key == "run" && matches!(only.value.kind, Kind::Scalar { .. }) {
+        return blank(&only.value, "run", Field::Line, draft).map(Invocation::Line);
     }
     let words = list(only, key, draft)?;
     if words.is_empty() {

@@ -29,8 +29,8 @@ pub(super) struct CampaignFile {
     question: Text,
     /// What is expected and why. It is printed as a plan, never as evidence.
     hypothesis: Option<Text>,
-    /// Path of the hosts file, relative to this file.
-    hosts: Text,
+    /// Path of the hosts file, relative to this file. Default: this machine alone, as the host `here`.
+    hosts: Option<Text>,
     /// Path of a file with known dead ends, relative to this file. A cell that repeats one is refused.
     dead_ends: Option<Text>,
     /// Dead ends that are tried again all the same, each by its name with the reason.
@@ -72,6 +72,8 @@ pub(super) struct CampaignFile {
     timeout: Option<Duration>,
     /// What is measured. Default: `tx_rate` of packets, `wall_time` of a command.
     responses: Option<Vec<Response>>,
+    /// How far below its published level a response may fall before `fieldtrial gate` calls it a regression.
+    gate: Option<Gate>,
     /// Allows fewer blocks than a verdict needs; the only verdict is then `inconclusive`.
     pilot: Option<bool>,
     /// The grid may have no more cells than this. Default: 10000.
@@ -236,6 +238,14 @@ pub(super) enum Stamps {
     Software,
 }
 
+/// A program and its arguments: a list, or a line.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+pub(super) enum Argv {
+    List(Vec<Level>),
+    Line(Text),
+}
+
 /// The link first.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -352,6 +362,36 @@ pub(super) struct Response {
     margin: Option<Margin>,
     /// The response that decides; exactly one. Default: the first.
     primary: Option<bool>,
+}
+
+/// The rule of the gate.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Gate {
+    /// What a record is judged by: the numbers that `fieldtrial publish` made official.
+    against: Option<Against>,
+    /// How far below the worst published replicate a value may fall, below `100%`. Default: 20%.
+    tolerance: Option<Percent>,
+    /// Where any is named, only these responses are gated. Default: all.
+    responses: Option<BTreeMap<String, OwnGate>>,
+}
+
+/// What a record is judged by.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+pub(super) enum Against {
+    Published,
+}
+
+/// The rule of one response: give one of the two.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct OwnGate {
+    /// In place of the campaign's tolerance.
+    tolerance: Option<Percent>,
+    /// The worst value allowed, in the unit of the response. A response whose level is 0 needs it: a part of
+    /// 0 allows nothing.
+    limit: Option<f64>,
 }
 
 /// What effects are.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use super::shape::Argv;
 use crate::yaml::shape::{Count, Duration, Level, Text};
 
 /// The two forms of a role have their keys in common.
@@ -17,8 +18,9 @@ macro_rules! role {
         pub(super) struct $name {
             /// The host of the hosts file it runs on.
             on: Text,
-            /// Program and arguments, passed on without a shell.
-            run: Option<Vec<Level>>,
+            /// Program and arguments, passed on without a shell: a list, or a line that is split at blanks
+            /// once it is filled in, where quotes hold words together.
+            run: Option<Argv>,
             /// Text for `/bin/sh -c`. Write `$${name}` for a variable of the shell itself.
             shell: Option<Text>,
             /// One of fieldtrial's own tools and its arguments, as after `fieldtrial tool`.

@@ -1,4 +1,10 @@
-//! The campaign that `fieldtrial init` writes.
+//! The files that `fieldtrial init` writes.
+
+/// The hosts file of a campaign that names none: this machine alone.
+pub const LOCAL_HOSTS: &str = include_str!("../../hosts/local.yaml");
+
+/// The one host of [`LOCAL_HOSTS`].
+pub const HERE: &str = "here";
 
 /// A commented campaign called `name` on the hosts file `hosts` (relative to the campaign), for its
 /// reader to change. It parses without complaints when `name` is a valid name.

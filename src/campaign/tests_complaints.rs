@@ -64,6 +64,20 @@ fn a_missing_key_is_named() {
 }
 
 #[test]
+fn a_line_that_needs_a_shell_is_not_started_without_one() {
+    let text = |line: &str| {
+        format!(
+            "campaign: c\nquestion: q?\ncontrol: {{set: {{text: \"{line}\"}}}}\nworkload: {{command: {{on: here, run: \"${{text}}\"}}}}\n"
+        )
+    };
+    let shown = refused(&text("seq 3 | wc"));
+    assert!(shown.contains("`run`: expected a program and plain words, since `|` needs a shell"), "{shown}");
+    assert!(shown.contains("found `seq 3 | wc`"), "{shown}");
+    assert!(refused(&text("say 'a")).contains("expected a line in which every `'` is closed"));
+    good(&text("seq 3"));
+}
+
+#[test]
 fn a_wrong_kind_tells_what_was_expected_and_found() {
     changed(&[("[64, 1518]", "64")], &["the levels of `frame_size`: expected a list", "found `64`"]);
     changed(

@@ -2,8 +2,8 @@
 
 use super::tests::*;
 use crate::model::arm::ArmKind;
-use crate::model::role::Invocation;
-use crate::model::workload::{LoadDeclared, OutputRule, Workload};
+use crate::model::role::{Invocation, ResolvedProgram};
+use crate::model::workload::{LoadDeclared, OutputRule, Work, Workload};
 
 #[test]
 fn what_is_left_out_has_its_documented_default() {
@@ -41,6 +41,22 @@ fn a_campaign_needs_neither_variables_nor_treatments() {
     assert!(campaign.variables.is_empty());
     assert_eq!(campaign.arms.len(), 1);
     assert_eq!(campaign.responses[0].name, "wall_time");
+}
+
+#[test]
+fn a_line_of_words_is_a_program_and_commands_run_here_where_no_hosts_are_named() {
+    let text = "campaign: one\nquestion: How long?\ncontrol: {set: {text: \"say 'a b'\"}}\nworkload:\n  command: {on: here, run: \"${text} c\"}\n";
+    let campaign = good(text);
+    assert_eq!(campaign.hosts, None);
+    let Workload::Command(declared) = &campaign.workload else { panic!() };
+    assert_eq!(declared.roles[0].program, Invocation::Line("${text} c".into()));
+    let lookup = |_: &str| Some("say 'a b'");
+    let resolved = work::resolve(&campaign.workload, &lookup, &|_| None, 1);
+    let Ok(Work::Command(resolved)) = resolved else { panic!("{resolved:?}") };
+    assert_eq!(
+        resolved.roles[0].program,
+        ResolvedProgram::Argv(["say", "a b", "c"].map(String::from).to_vec())
+    );
 }
 
 #[test]

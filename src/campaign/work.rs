@@ -8,6 +8,7 @@ use crate::model::frame_size::Sizes;
 use crate::model::hosts::PortRef;
 use crate::model::job::PageCache;
 use crate::model::setting;
+use crate::model::shell::{self, NoWords};
 use crate::model::workload::{
     Load, LoadDeclared, PacketWork, PacketsDeclared, RxPath, SearchPlan, TxPath, Work, Workload,
 };
@@ -75,6 +76,8 @@ pub(super) enum Field {
     Pattern,
     /// How long a role may take until it is ready.
     Patience,
+    /// A line that has words without a shell.
+    Line,
     /// A path or program: any text that is not empty.
     Words,
     /// Any text.
@@ -118,6 +121,7 @@ impl Field {
             Field::Patience => patience_ms(text).map(drop),
             Field::Host if is_name(text) => Ok(()),
             Field::Host => Err("the name of a host in the hosts file".to_owned()),
+            Field::Line => line(text).map(drop),
             Field::Words if text.trim().is_empty() => Err("text that is not empty".to_owned()),
             Field::Held(name) => setting::known(name).map_or(Ok(()), |known| known.check(text)),
             Field::Words | Field::Text => Ok(()),
@@ -215,6 +219,17 @@ fn load(declared: &LoadDeclared, duration_ms: u64, lookup: Lookup<'_, '_>) -> Re
             Ok(Load::Search(plan))
         }
     }
+}
+
+pub(super) fn line(text: &str) -> Result<Vec<String>, String> {
+    shell::words(text).map_err(|why| match why {
+        NoWords::NeedsShell(sign) => format!(
+            "a program and plain words, since `{}` needs a shell (write `shell:` in place of `run:`, or quote it)",
+            sign.escape_debug()
+        ),
+        NoWords::Open(quote) => format!("a line in which every `{quote}` is closed"),
+        NoWords::Empty => "a program and its arguments".to_owned(),
+    })
 }
 
 /// A template with every name replaced by its level's text. Fails with a sentence.

@@ -6,15 +6,12 @@ use std::io::Write;
 use super::args::InitArgs;
 use super::failure::{Failure, Outcome};
 use super::voice::answer;
-use crate::campaign::starter;
-
-/// The hosts file that is shipped is also the one to start from.
-const HOSTS: &str = include_str!("../../hosts/local.yaml");
+use crate::campaign::{LOCAL_HOSTS, starter};
 
 pub fn init(args: &InitArgs) -> Outcome {
     let files = [
         ("campaigns", "first.yaml", starter("first", "../hosts/local.yaml")),
-        ("hosts", "local.yaml", HOSTS.to_owned()),
+        ("hosts", "local.yaml", LOCAL_HOSTS.to_owned()),
     ];
     for (folder, name, _) in &files {
         let path = args.folder.join(folder).join(name);

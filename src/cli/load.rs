@@ -35,22 +35,27 @@ pub struct Loaded {
     pub warnings: Vec<Complaint>,
 }
 
+/// What a hosts file that is not on the disk is called.
+const NO_FILE: &str = "hosts of this machine";
+
 /// Reads both files. Complaints about both are printed before this fails, so that a user sees all
 /// of them at once.
 pub fn load(campaign_path: &Path, hosts_override: Option<&Path>) -> Result<Loaded, Failure> {
-    load_from(campaign_path, hosts_override, None, None)
+    load_from(source(campaign_path)?, campaign_path, hosts_override, None, None)
+}
+
+/// The same for a campaign that is not on the disk; relative paths in it start from the current folder.
+pub fn load_text(campaign: Source) -> Result<Loaded, Failure> {
+    load_from(campaign, Path::new(""), None, None, None)
 }
 
 /// Reads the files of a record; relative paths in its hosts file start from the folder that the
 /// original lay in.
 pub fn load_record(folder: &Folder, evidence: &Evidence) -> Result<Loaded, Failure> {
     let base = evidence.opening.as_ref().map(|o| PathBuf::from(&o.hosts_folder));
-    let mut loaded = load_from(
-        &folder.file(Folder::CAMPAIGN),
-        Some(&folder.file(Folder::HOSTS)),
-        base.as_deref(),
-        Some(folder),
-    )?;
+    let path = folder.file(Folder::CAMPAIGN);
+    let mut loaded =
+        load_from(source(&path)?, &path, Some(&folder.file(Folder::HOSTS)), base.as_deref(), Some(folder))?;
     if let Some(opening) = &evidence.opening {
         if !opening.campaign_folder.is_empty() {
             loaded.campaign_folder = PathBuf::from(&opening.campaign_folder);
@@ -84,19 +89,23 @@ pub fn digest(source: &Source) -> String {
 }
 
 fn load_from(
+    campaign_source: Source,
     campaign_path: &Path,
     hosts_override: Option<&Path>,
     hosts_folder: Option<&Path>,
     record: Option<&Folder>,
 ) -> Result<Loaded, Failure> {
-    let campaign_source = source(campaign_path)?;
     let parsed = campaign::parse(&campaign_source);
-    let hosts_path = match (hosts_override, parsed.campaign.as_ref()) {
+    let named = parsed.campaign.as_ref().map(|campaign| campaign.hosts.as_deref());
+    let hosts_path = match (hosts_override, named) {
         (Some(path), _) => Some(path.to_owned()),
-        (None, Some(campaign)) => Some(beside(campaign_path, &campaign.hosts)),
-        (None, None) => None,
+        (None, named) => named.flatten().map(|hosts| beside(campaign_path, hosts)),
     };
     let hosts = match hosts_path {
+        None if parsed.campaign.is_some() => {
+            let text = Source::new(NO_FILE, campaign::LOCAL_HOSTS);
+            Some(read_hosts(text, folder_of(campaign_path)))
+        }
         Some(path) if path.is_file() => Some(load_hosts_from(&path, hosts_folder)),
         Some(path) => Some(Err(Failure::Input(match hosts_override {
             Some(_) => format!("there is no hosts file {}\nnext: write it, or name another", path.display()),
@@ -170,7 +179,10 @@ pub fn load_hosts(path: &Path) -> Result<(Source, Hosts), Failure> {
 }
 
 fn load_hosts_from(path: &Path, folder: Option<&Path>) -> Result<(Source, Hosts, PathBuf), Failure> {
-    let source = source(path)?;
+    read_hosts(source(path)?, folder.map_or_else(|| folder_of(path), Path::to_owned))
+}
+
+fn read_hosts(source: Source, folder: PathBuf) -> Result<(Source, Hosts, PathBuf), Failure> {
     let parsed = inventory::parse(&source);
     let failed = has_errors(&parsed.complaints);
     match parsed.hosts {
@@ -178,7 +190,6 @@ fn load_hosts_from(path: &Path, folder: Option<&Path>) -> Result<(Source, Hosts,
             if !parsed.complaints.is_empty() {
                 print_complaints(&parsed.complaints, &source);
             }
-            let folder = folder.map_or_else(|| folder_of(path), Path::to_owned);
             for host in hosts.hosts.values_mut() {
                 if let Transport::Ssh { config: Some(config), .. } = &mut host.transport {
                     *config = match (config.strip_prefix("~"), std::env::var_os("HOME")) {

@@ -6,6 +6,8 @@ mod check;
 mod derive;
 mod exit;
 mod failure;
+mod gate;
+mod history;
 mod hosts;
 mod init;
 mod lab;
@@ -13,6 +15,7 @@ mod load;
 mod plan;
 mod plan_roles;
 mod progress;
+mod publish;
 mod report;
 mod restore;
 mod run;
@@ -20,6 +23,7 @@ mod schema;
 mod session;
 mod signals;
 mod tool;
+mod versus;
 mod voice;
 
 use std::panic::{self, AssertUnwindSafe};
@@ -62,9 +66,14 @@ fn dispatch(command: Command) -> Outcome {
         Command::Analyse(args) => analyse::analyse(&args),
         Command::Init(args) => init::init(&args),
         Command::Run(args) => run::run(&args),
+        Command::Versus(args) => versus::versus(&args),
         Command::Resume(args) => run::resume(&args),
         Command::Rerun(args) => run::rerun(&args),
         Command::Report(args) => report::report(&args),
+        Command::Publish(args) => publish::publish(&args),
+        Command::Unpublish(args) => publish::unpublish(&args),
+        Command::Gate(args) => gate::gate(&args),
+        Command::History(args) => history::history(&args),
         Command::Restore(args) => restore::restore(&args),
         Command::Hosts(command) => hosts::hosts(&command),
         Command::Schema(args) => schema::schema(&args),

@@ -80,6 +80,7 @@ fn words(program: &Invocation) -> String {
     let quoted = |words: &[String]| words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
     match program {
         Invocation::Argv(words) => quoted(words),
+        Invocation::Line(text) => text.clone(),
         Invocation::Tool(words) => format!("fieldtrial tool {}", quoted(words)),
         Invocation::Shell(text) => format!("/bin/sh -c {}", quote(text)),
     }

@@ -1,6 +1,7 @@
 //! `run`, `resume` and `rerun`: one session of work on a record.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::args::{LabArgs, RerunArgs, ResumeArgs, RunArgs};
 use super::derive::{derive, exits, rerun_exits};
@@ -20,10 +21,23 @@ use crate::record::{Folder, Writer, read};
 
 pub fn run(args: &RunArgs) -> Outcome {
     let loaded = load(&args.campaign.campaign, args.campaign.hosts.as_deref())?;
+    carry_out(&loaded, &args.reports, &args.lab, args.campaign.json).map(|(_, exits)| exits)
+}
+
+/// Runs a whole trial and prints its answer; the folder of its record, and how it ended.
+///
+/// # Errors
+/// Nothing was measured, or the record cannot be written.
+pub fn carry_out(
+    loaded: &Loaded,
+    reports: &Path,
+    lab: &LabArgs,
+    json: bool,
+) -> Result<(Folder, Vec<Exit>), Failure> {
     let plan = loaded.plan(&BTreeMap::new())?;
     loaded.print_warnings();
-    let folder = Folder::create(&args.reports, &plan.campaign.name, &super::session::stamp())?;
-    let begun = begin(&loaded, &folder, &plan, &args.lab);
+    let folder = Folder::create(reports, &plan.campaign.name, &super::session::stamp())?;
+    let begun = begin(loaded, &folder, &plan, lab);
     let (session, plan) = match begun {
         Ok(begun) => begun,
         Err(failure) => {
@@ -32,9 +46,10 @@ pub fn run(args: &RunArgs) -> Outcome {
             return Err(failure);
         }
     };
-    let ended =
-        session.conduct(&folder, &loaded.campaign_folder, &plan, &Evidence::default(), Asked::Rest)?;
-    finish(&folder, &plan, &ended, args.campaign.json, false)
+    let folder_of_campaign = &loaded.campaign_folder;
+    let ended = session.conduct(&folder, folder_of_campaign, &plan, &Evidence::default(), Asked::Rest)?;
+    let exits = finish(&folder, &plan, &ended, Some(json), false)?;
+    Ok((folder, exits))
 }
 
 fn begin(loaded: &Loaded, folder: &Folder, plan: &Plan, lab: &LabArgs) -> Result<(Session, Plan), Failure> {
@@ -65,7 +80,7 @@ pub fn resume(args: &ResumeArgs) -> Outcome {
     if before.evidence.complete && !interrupted {
         let runs = before.evidence.sums().runs;
         aside(format_args!("{runs} of {runs} runs are there; nothing was left to run"));
-        return finish(&folder, &plan, &Ended::Complete, args.json, false);
+        return finish(&folder, &plan, &Ended::Complete, Some(args.json), false);
     }
     if before.torn_bytes > 0 {
         aside(format_args!(
@@ -79,10 +94,19 @@ pub fn resume(args: &ResumeArgs) -> Outcome {
         let opened = Event::Opened(Box::new(opening(&plan, &folder.name(), &loaded)));
         writer.append_event(&now(), &opened).map_err(|e| unwritable(folder.path(), &e))?;
     }
-    Continued { folder, loaded, before, writer }.go_on(Asked::Rest, &args.lab, args.json)
+    Continued { folder, loaded, before, writer }.go_on(Asked::Rest, &args.lab, Some(args.json))
 }
 
 pub fn rerun(args: &RerunArgs) -> Outcome {
+    again(args, true)
+}
+
+/// A rerun whose answer somebody else gives.
+pub fn rerun_quietly(args: &RerunArgs) -> Outcome {
+    again(args, false)
+}
+
+fn again(args: &RerunArgs, answers: bool) -> Outcome {
     let folder = Folder::open(&args.record)?;
     let before = read(&folder)?;
     let loaded = load_record(&folder, &before.evidence)?;
@@ -101,7 +125,11 @@ pub fn rerun(args: &RerunArgs) -> Outcome {
     }
     let writer = Writer::append(&folder, &before)?;
     let before = before.evidence;
-    Continued { folder, loaded, before, writer }.go_on(Asked::Again(cell), &args.lab, args.json)
+    Continued { folder, loaded, before, writer }.go_on(
+        Asked::Again(cell),
+        &args.lab,
+        answers.then_some(args.json),
+    )
 }
 
 /// A record that is written to again.
@@ -113,7 +141,7 @@ struct Continued {
 }
 
 impl Continued {
-    fn go_on(self, asked: Asked, lab: &LabArgs, json: bool) -> Outcome {
+    fn go_on(self, asked: Asked, lab: &LabArgs, json: Option<bool>) -> Outcome {
         let lab = open(&self.loaded.plan(&BTreeMap::new())?, &self.loaded.hosts_source, lab)?;
         let plan = self.loaded.unchecked_plan(&lab.facts);
         let again = asked != Asked::Rest;
@@ -125,10 +153,16 @@ impl Continued {
     }
 }
 
-fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: bool, again: bool) -> Outcome {
+/// `json` is how to answer; None where somebody else does.
+fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: Option<bool>, again: bool) -> Outcome {
     let evidence = read(folder)?.evidence;
     let findings = derive(folder, &evidence)?;
-    print_answer(folder, &findings, json)?;
+    if let Some(json) = json {
+        print_answer(folder, &findings, json)?;
+    }
+    if !again {
+        super::history::remember(folder, &evidence)?;
+    }
     let expect = &plan.campaign.expect;
     let mut exits = if again { rerun_exits(&evidence, expect) } else { exits(&evidence, expect) };
     let next = match again {

@@ -18,7 +18,7 @@ use crate::design::plan::Plan;
 use crate::evidence::event::{ArmNote, Event, Opening, Session as SessionNote, SessionKind};
 use crate::evidence::fold::Evidence;
 use crate::model::arm::ArmKind;
-use crate::model::workload::{Stamps, Workload};
+use crate::model::workload::{OutputRule, Stamps, Workload};
 use crate::record::{Folder, Writer};
 
 pub struct Session {
@@ -145,6 +145,10 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
                 Accept::ZeroLoss => "zero_loss".into(),
             })
             .collect(),
+        outputs_may_differ: match &campaign.workload {
+            Workload::Packets(_) => false,
+            Workload::Command(command) => command.compare == OutputRule::Ignored,
+        },
         stamps: match &campaign.workload {
             Workload::Packets(packets) => packets.stamps.map_or("", Stamps::name).into(),
             Workload::Command(_) => String::new(),
@@ -160,5 +164,6 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
         timeout_ms: campaign.timeout_ms,
         planned_cells: estimate.cells,
         planned_runs: estimate.runs,
+        gate: campaign.gate.clone(),
     }
 }

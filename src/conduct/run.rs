@@ -75,7 +75,8 @@ pub fn measure(
             let end = pass::run(lab, &command::roles(w, campaign.timeout_ms), stop);
             let found = figures::values(w, &end.roles);
             let proof = command::proof(w, &end.roles);
-            let broken = confirm(verified, &proof).err().or_else(|| command::odd(w, &end.roles));
+            let broken =
+                confirm(verified, &proof, &Default::default()).err().or_else(|| command::odd(w, &end.roles));
             let end = PassEnd { roles: command::worth_keeping(end.roles), ..end };
             Measured { found, cautions: Default::default(), proof, broken, end }
         }

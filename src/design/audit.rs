@@ -152,11 +152,11 @@ fn representatives(plan: &Plan) -> Vec<u64> {
         Workload::Packets(p) => vec![&p.between.0, &p.between.1],
         Workload::Command(c) => {
             let on = c.roles.iter().map(|role| &role.on);
-            let shells = c.roles.iter().filter_map(|role| match &role.program {
-                Invocation::Shell(text) => Some(text),
+            let texts = c.roles.iter().filter_map(|role| match &role.program {
+                Invocation::Shell(text) | Invocation::Line(text) => Some(text),
                 _ => None,
             });
-            on.chain(shells).collect()
+            on.chain(texts).collect()
         }
     };
     let named = |name: &str| places.iter().any(|p| p.contains(&format!("${{{name}}}")));

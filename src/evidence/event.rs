@@ -9,6 +9,7 @@ use crate::model::arm::ArmKind;
 use crate::model::cell::{CellId, RunKey};
 use crate::model::change::{Applied, PutBack};
 use crate::model::facts::Facts;
+use crate::model::gate::GateRule;
 use crate::model::job::{FileId, JobReport};
 use crate::model::outcome::{Fate, RunOutcome};
 use crate::model::phase::Phase;
@@ -51,6 +52,8 @@ pub enum Event {
         position: u32,
     },
     RunEnded(Box<RunNote>),
+    /// A person took a run out of the analysis, or back into it.
+    Annotated(Annotation),
     /// The session came to its end by itself.
     Closed {
         complete: bool,
@@ -89,6 +92,9 @@ pub struct Opening {
     pub variables: IndexMap<String, Vec<String>>,
     pub arms: Vec<ArmNote>,
     pub accept: Vec<String>,
+    /// Nothing of what commands print had to be equal.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outputs_may_differ: bool,
     /// `software` or `hardware`: who stamps received frames; empty where nothing was asked of stamps.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stamps: String,
@@ -101,6 +107,9 @@ pub struct Opening {
     pub timeout_ms: u64,
     pub planned_cells: u64,
     pub planned_runs: u64,
+    /// How far below a published level each response may fall.
+    #[serde(default)]
+    pub gate: GateRule,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -286,6 +295,17 @@ impl RunNote {
             elapsed_ns: 0,
         }
     }
+}
+
+/// What a person declared about a run. The last one about a run holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Annotation {
+    pub run: RunKey,
+    /// Out of the analysis; else back in it.
+    pub invalid: bool,
+    pub reason: String,
+    /// User and machine.
+    pub who: String,
 }
 
 /// A reading inside a run; never counted as a replicate.

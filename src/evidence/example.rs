@@ -118,6 +118,7 @@ impl Record {
             variables: IndexMap::from([("size".to_owned(), vec!["1".to_owned(), "8".to_owned()])]),
             arms,
             accept: vec![],
+            outputs_may_differ: false,
             stamps: String::new(),
             blocks,
             order: "mirrored".into(),
@@ -126,6 +127,7 @@ impl Record {
             planned_cells: 0,
             until: None,
             planned_runs: 0,
+            gate: Default::default(),
         };
         let mut record = Record { evidence: Evidence::default(), seconds: 0 };
         record.push(Event::Opened(Box::new(opening)));

@@ -103,6 +103,8 @@ pub const ARTIFACT: &str = "\u{fdd0}artifact\u{fdd1}";
 #[derive(Debug, Clone, PartialEq)]
 pub enum Invocation {
     Argv(Vec<Template>),
+    /// One line that is split into words once it is filled in; no shell.
+    Line(Template),
     Shell(Template),
     /// Arguments of `fieldtrial tool`.
     Tool(Vec<Template>),

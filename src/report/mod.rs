@@ -4,6 +4,8 @@ pub mod again;
 pub mod asked;
 pub mod cells;
 pub mod dead_ends;
+pub mod gate;
+pub mod gate_files;
 pub mod ledger;
 pub mod number;
 pub mod origin;

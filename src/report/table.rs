@@ -180,7 +180,7 @@ fn cut(text: &str, most: usize) -> Vec<String> {
 }
 
 /// Words on lines of at most `width`, from the second on indented.
-fn wrapped(text: &str, width: usize) -> String {
+pub(super) fn wrapped(text: &str, width: usize) -> String {
     let mut lines = vec![String::new()];
     for word in text.split(' ').filter(|w| !w.is_empty()) {
         let last = lines.last().map_or(0, |l: &String| l.chars().count());
@@ -196,6 +196,6 @@ fn wrapped(text: &str, width: usize) -> String {
     lines.join("\n") + "\n"
 }
 
-fn printable(text: &str) -> String {
+pub(super) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -3,11 +3,15 @@
 mod agent;
 mod analyse;
 mod artifacts;
+mod browser;
 mod dead_ends;
 mod desk;
 mod elf;
 mod embedded;
+mod exported;
+mod exports;
 mod faults;
+mod gate;
 mod house;
 mod ice;
 mod lab;
