@@ -38,7 +38,8 @@ fn role(work: &RoleWork, timeout_ms: u64) -> Role {
         let each = setup.filter(|(_, time)| *time == SetupTime::Each);
         let each = each
             .map(|(program, _)| Step { phase: Phase::Setup, spec: phase_spec(work, program, timeout_ms) });
-        each.into_iter().chain([Step { phase, spec: spec.clone() }])
+        let ready = spec.ready.clone().filter(|_| phase.is_run());
+        each.into_iter().chain([Step { phase, spec: JobSpec { ready, ..spec.clone() } }])
     };
     let mut prepare = vec![];
     if let Some((program, SetupTime::Untimed | SetupTime::Response)) = setup {
@@ -108,8 +109,11 @@ pub fn proof(work: &CommandWork, notes: &[RoleNote]) -> Proof {
                 format!("sha256 {}, {} bytes", input.sha256, input.bytes),
             );
         }
-        if let Some(program) = &report.program {
-            proof.programs.insert(note.command.clone(), program.sha256.clone());
+        // What prepares the work decides about it as well.
+        for note in notes.iter().filter(|note| note.role == role.name) {
+            if let Some(program) = &note.report.program {
+                proof.programs.insert(note.command.clone(), program.sha256.clone());
+            }
         }
         if role.ends == Declared::ByItself {
             proof.answer.insert(key("end"), format!("{:?}", report.end));

@@ -117,6 +117,23 @@ fn teardown_runs_after_failure_too_and_its_own_failure_is_one() {
 }
 
 #[test]
+fn a_setup_that_another_program_does_in_the_run_than_in_the_proof_rejects_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("make");
+    // It puts another program in its own place, so the run has another one than the proof.
+    let text =
+        "#!/bin/sh\nprintf '#!/bin/sh\\n:\\n' > \"$0.new\" && chmod 755 \"$0.new\" && mv \"$0.new\" \"$0\"\n";
+    std::fs::write(&program, text).unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let keys = format!("    setup: {{run: ['{}']}}\n    run: [echo, same]\n", program.display());
+    let desk = Desk::new(&campaign(&keys, ""));
+    let output = desk.fieldtrial(&["run", "c.yaml"]);
+    assert_eq!(code(&output), 8, "{}", told(&output));
+    let reason = evidence(&desk).runs[0].note.reason.clone().unwrap();
+    assert!(reason.contains("the program changed between proof and run"), "{reason}");
+}
+
+#[test]
 fn what_setup_cannot_make_is_told_with_its_phase() {
     let desk =
         Desk::new(&campaign("    setup: {shell: 'echo no disk >&2; exit 3'}\n    run: ['true']\n", ""));
