@@ -25,6 +25,10 @@ pub fn derive(folder: &Folder, evidence: &Evidence) -> Result<Findings, Failure>
     let tables = sheets.into_iter().chain([dictionary]).map(|sheet| (sheet.file, sheet.csv()));
     let files = [("findings.json", json + "\n"), (Folder::PAGE, page)];
     let losses = report::dead_ends::dead_ends(evidence, &findings).map(|text| (Folder::LOSSES, text));
+    if losses.is_none() {
+        // An annotation or a rerun may have taken back what an earlier judgement called a loss.
+        let _ = std::fs::remove_file(folder.file(Folder::LOSSES));
+    }
     for (name, text) in tables.chain(files).chain(losses) {
         folder.put(name, &text).map_err(|error| underived(folder, &error))?;
     }

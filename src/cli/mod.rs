@@ -1,9 +1,11 @@
 //! The front door: arguments, terminal, exit codes; wiring only.
 
 mod analyse;
+mod annotate;
 mod args;
 mod check;
 mod derive;
+mod desktop;
 mod exit;
 mod failure;
 mod gate;
@@ -20,7 +22,9 @@ mod report;
 mod restore;
 mod run;
 mod schema;
+mod selection;
 mod session;
+mod show;
 mod signals;
 mod tool;
 mod versus;
@@ -74,6 +78,8 @@ fn dispatch(command: Command) -> Outcome {
         Command::Unpublish(args) => publish::unpublish(&args),
         Command::Gate(args) => gate::gate(&args),
         Command::History(args) => history::history(&args),
+        Command::Show(args) => show::show(&args),
+        Command::Annotate(args) => annotate::annotate(&args),
         Command::Restore(args) => restore::restore(&args),
         Command::Hosts(command) => hosts::hosts(&command),
         Command::Schema(args) => schema::schema(&args),

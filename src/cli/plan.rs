@@ -1,6 +1,6 @@
 //! `plan`: every run in order, excluded cells with reasons, counts, time and size.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use super::args::PlanArgs;
 use super::exit::Exit;
@@ -23,15 +23,15 @@ pub fn plan(args: &PlanArgs) -> Outcome {
     let plan = loaded.plan(&last_seen(&cache(), &loaded.hosts_source.text))?;
     let estimate = estimate(&plan);
     let reach = could_detect(args, &plan)?;
-    let out = io::stdout().lock();
-    let mut out = BufWriter::with_capacity(1 << 16, out);
     let written = if args.campaign.json {
-        print_json(&mut out, &plan, &estimate, &reach)
+        let mut out = super::voice::json();
+        print_json(&mut out, &plan, &estimate, &reach).and_then(|()| out.flush())
     } else {
         loaded.print_warnings();
-        print_text(&mut out, &plan, &estimate, &reach, args.limit)
+        let mut out = super::voice::words();
+        print_text(&mut out, &plan, &estimate, &reach, args.limit).and_then(|()| out.flush())
     };
-    super::voice::written(written.and_then(|()| out.flush()))?;
+    super::voice::written(written)?;
     Ok(if estimate.runs == 0 { vec![Exit::NothingMeasured] } else { vec![] })
 }
 

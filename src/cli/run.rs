@@ -10,14 +10,16 @@ use super::failure::{Failure, Outcome, unwritable};
 use super::lab::open;
 use super::load::{Loaded, load, load_record};
 use super::report::print_answer;
+use super::selection;
 use super::session::{Session, now, opening};
-use super::voice::aside;
+use super::voice::{aside, columns};
 use crate::conduct::{Asked, Ended};
 use crate::design::plan::Plan;
 use crate::evidence::event::{Event, SessionKind};
 use crate::evidence::fold::Evidence;
 use crate::model::outcome::RunOutcome;
 use crate::record::{Folder, Writer, read};
+use crate::report::table;
 
 pub fn run(args: &RunArgs) -> Outcome {
     let loaded = load(&args.campaign.campaign, args.campaign.hosts.as_deref())?;
@@ -46,8 +48,8 @@ pub fn carry_out(
             return Err(failure);
         }
     };
-    let folder_of_campaign = &loaded.campaign_folder;
-    let ended = session.conduct(&folder, folder_of_campaign, &plan, &Evidence::default(), Asked::Rest)?;
+    let ended =
+        session.conduct(&folder, &loaded.campaign_folder, &plan, &Evidence::default(), Asked::Rest)?;
     let exits = finish(&folder, &plan, &ended, Some(json), false)?;
     Ok((folder, exits))
 }
@@ -112,7 +114,8 @@ fn again(args: &RerunArgs, answers: bool) -> Outcome {
     let loaded = load_record(&folder, &before.evidence)?;
     let plan = loaded.plan(&BTreeMap::new())?;
     let Some(cell) = plan.find(&args.cell) else {
-        return Err(Failure::Input(unknown_cell(&plan, &args.cell)));
+        let known = (0..plan.cells().min(selection::SEARCHED)).map(|cell| plan.id(cell).0);
+        return Err(Failure::Input(selection::unknown("cell", &args.cell, known)));
     };
     if let Some(known) = before.evidence.cells.get(&plan.id(cell))
         && let Some(reason) = &known.reason
@@ -158,7 +161,7 @@ fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: Option<bool>, again
     let evidence = read(folder)?.evidence;
     let findings = derive(folder, &evidence)?;
     if let Some(json) = json {
-        print_answer(folder, &findings, json)?;
+        print_answer(folder, &findings, &table(&findings, columns()), json)?;
     }
     if !again {
         super::history::remember(folder, &evidence)?;
@@ -196,16 +199,4 @@ fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: Option<bool>, again
         }
     }
     Ok(exits)
-}
-
-fn unknown_cell(plan: &Plan, asked: &str) -> String {
-    let mut near: Vec<(f64, String)> = (0..plan.cells().min(100_000))
-        .map(|cell| {
-            let id = plan.id(cell).0;
-            (strsim::jaro_winkler(asked, &id), id)
-        })
-        .collect();
-    near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let near: Vec<String> = near.into_iter().take(5).map(|(_, id)| format!("  {id}")).collect();
-    format!("the selection `{asked}` matches no cell of this record; the nearest are\n{}", near.join("\n"))
 }

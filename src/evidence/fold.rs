@@ -66,8 +66,9 @@ impl RunRow {
             .unwrap_or(AsRun { outcome: self.note.outcome, reason: self.note.reason.clone() });
         if annotation.invalid {
             let Annotation { reason, who, .. } = annotation;
+            let second = at.get(..19).map_or(at.to_owned(), |second| format!("{second}Z"));
             self.note.outcome = RunOutcome::Rejected;
-            self.note.reason = Some(format!("annotated as invalid by {who} at {at}: {reason}"));
+            self.note.reason = Some(format!("annotated as invalid by {who} at {second}: {reason}"));
             self.as_run = Some(as_run);
         } else {
             (self.note.outcome, self.note.reason) = (as_run.outcome, as_run.reason);

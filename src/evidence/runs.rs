@@ -209,7 +209,7 @@ fn role_fields(role: Option<&RoleNote>) -> [Field; 7] {
 
 fn roles(evidence: &Evidence) -> Vec<String> {
     let mut found: Vec<String> = vec![];
-    for role in evidence.runs.iter().flat_map(|r| &r.note.roles).filter(|role| role.phase.is_run()) {
+    for role in evidence.runs.iter().flat_map(|r| &r.note.roles).filter(|r| r.phase.is_run()) {
         if !found.contains(&role.role) {
             found.push(role.role.clone());
         }

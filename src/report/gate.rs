@@ -1,7 +1,7 @@
 //! The gate's answer in words: a sentence for each cell, and the whole for a terminal.
 
+use super::look::wrapped;
 use super::number::quantity;
-use super::table::{printable, wrapped};
 use crate::gate::judge::{Below, CellVerdict, Gate, InForce};
 use crate::gate::verdict::Verdict;
 use crate::model::response::Better;
@@ -155,19 +155,19 @@ fn counted(number: u64, noun: &str) -> String {
 /// The whole answer for a terminal of `width` columns.
 pub fn text(gate: &Gate, width: u16) -> String {
     let width = usize::from(width.max(40));
-    let mut out = wrapped(&printable(&headline(gate)), width);
+    let mut out = wrapped(&headline(gate), width);
     for cell in &gate.cells {
         let words = format!("{}  {}: {}", cell.verdict.word(), cell.cell, cell.sentence);
-        out += &wrapped(&printable(&words), width);
+        out += &wrapped(&words, width);
         for line in &cell.differences {
-            out += &wrapped(&printable(&format!("  differs: {line}")), width);
+            out += &wrapped(&format!("  differs: {line}"), width);
         }
     }
     for note in &gate.notes {
-        out += &wrapped(&printable(&format!("note: {note}")), width);
+        out += &wrapped(&format!("note: {note}"), width);
     }
     for line in next(gate).lines() {
-        out += &wrapped(&printable(line), width);
+        out += &wrapped(line, width);
     }
     out.trim_end().to_owned()
 }

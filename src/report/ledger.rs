@@ -65,7 +65,9 @@ pub fn rejected(evidence: &Evidence, findings: &Findings) -> Vec<TurnedDown> {
     let units = metrics(evidence);
     let cells = evidence.cells.values().filter(|c| c.fate != Fate::Live).map(|note| cell(evidence, note));
     let rejected = evidence.runs.iter().filter(|r| r.note.outcome == RunOutcome::Rejected);
-    let runs = rejected.map(|row| run(&units, row, "rejected by acceptance"));
+    let stage =
+        |row: &RunRow| if row.as_run.is_some() { "annotated as invalid" } else { "rejected by acceptance" };
+    let runs = rejected.map(|row| run(&units, row, stage(row)));
     let lost = losses(findings).into_iter().map(|loss| TurnedDown {
         anchor: anchor(&loss.cell),
         what: loss.cell.0,

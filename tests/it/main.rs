@@ -2,6 +2,7 @@
 
 mod agent;
 mod analyse;
+mod annotate;
 mod artifacts;
 mod browser;
 mod dead_ends;
@@ -38,5 +39,6 @@ mod skip;
 mod spine;
 mod spine_hold;
 mod spine_roles;
+mod terminal;
 mod tracer;
 mod until;
