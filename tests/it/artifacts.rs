@@ -191,6 +191,16 @@ fn every_distinct_build_is_made_once_and_its_facts_and_log_are_kept() {
     let runs = measured(&desk);
     assert_eq!(runs.len(), 4);
     assert_eq!(std::fs::read_to_string(&count).unwrap(), "x\nx\n", "once for each arm");
+    let page = std::fs::read_to_string(desk.record("reports").join("index.html")).unwrap();
+    for word in [
+        "toolchain cc 12.2",
+        "target noarch",
+        "profile release",
+        "log builds/here-",
+        "out/app-* of the build",
+    ] {
+        assert!(page.contains(word), "the page does not say `{word}`");
+    }
     let evidence = evidence(&desk);
     let builds: Vec<_> = evidence.builds.iter().map(|(_, note)| note).collect();
     assert_eq!(builds.len(), 2);

@@ -141,7 +141,7 @@ fn a_role_that_is_no_longer_ready_in_a_timed_run_makes_it_a_timeout() {
     let outcomes: Vec<RunOutcome> = evidence.runs.iter().map(|row| row.note.outcome).collect();
     assert_eq!(outcomes, [RunOutcome::Measured, RunOutcome::TimedOut]);
     let late = &evidence.runs[1].note;
-    assert!(late.reason.as_ref().unwrap().contains("server on here: not ready after 0.4 s"), "{late:?}");
+    assert!(late.reason.as_ref().unwrap().contains("server on here: not ready after 2 s"), "{late:?}");
     assert!(late.roles.iter().all(|note| note.role == "server"), "the client was never started: {late:?}");
 }
 
