@@ -52,8 +52,11 @@ pub fn answers(
                 format!("sha256 {}, {} bytes", input.sha256, input.bytes),
             );
         }
-        if let Some(program) = &report.program {
-            found.proof.programs.insert(note.command.clone(), program.sha256.clone());
+        // What prepares the work decides about it as well.
+        for note in notes.iter().filter(|note| note.role == role.name) {
+            if let Some(program) = &note.report.program {
+                found.proof.programs.insert(note.command.clone(), program.sha256.clone());
+            }
         }
         if role.ends == Ends::ByItself {
             found.proof.answer.insert(key("end"), format!("{:?}", report.end));
