@@ -192,10 +192,7 @@ mod tests {
         let campaign = parsed.campaign.expect("a campaign");
         let Workload::Command(command) = &campaign.workload else { panic!("no command") };
         assert_eq!(command.roles[0].program, Invocation::Line("${command}".into()));
-        assert_eq!(
-            (command.roles[0].on.as_str(), command.verify.output.clone()),
-            ("tx", OutputRule::Ignored)
-        );
+        assert_eq!((command.roles[0].on.as_str(), &command.verify.output), ("tx", &OutputRule::Ignored));
         assert_eq!(campaign.hosts.as_deref(), Some("lab/hosts.yaml"));
         assert!(campaign.pilot && campaign.blocks.count == 2 && campaign.arms.len() == 3);
         assert_eq!(campaign.timeout_ms, 5000);

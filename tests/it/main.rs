@@ -27,6 +27,7 @@ mod process;
 mod promises;
 mod promises_desk;
 mod promises_over_ssh;
+mod proof;
 mod put_back;
 mod quickstart;
 mod record;
