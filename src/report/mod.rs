@@ -2,6 +2,7 @@
 
 pub mod again;
 pub mod asked;
+pub mod beside;
 pub mod cells;
 pub mod dead_ends;
 pub mod ledger;

@@ -32,3 +32,4 @@ mod spine;
 mod spine_hold;
 mod tracer;
 mod until;
+mod versus;
