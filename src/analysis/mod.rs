@@ -76,3 +76,4 @@ pub mod two_level;
 pub mod unbalanced;
 pub mod verdict;
 pub mod welch;
+pub mod whole_plot;

@@ -10,6 +10,7 @@ use super::number::Scale;
 use super::view::added;
 use crate::analysis::findings::{CellSummary, Effect, EnvironmentFinding, Findings, Interval};
 use crate::analysis::verdict::{between, confidence, ratio};
+use crate::analysis::whole_plot::SplitPlotFinding;
 use crate::model::arm::ArmKind;
 use crate::model::cell::CellId;
 use crate::model::outcome::Fate;
@@ -35,6 +36,14 @@ pub fn table(findings: &Findings, width: u16) -> String {
     let primary = |e: &&EnvironmentFinding| findings.family.responses.contains(&e.response);
     for floor in findings.environment.iter().filter(primary).filter_map(|e| e.noise_floor.as_ref()) {
         text.push_str(&wrapped(&floor.sentence, width.into()));
+    }
+    // On the scale of the answers, which is the logarithmic one where nothing was compared.
+    let linear = |r: &str| findings.answers.iter().any(|a| a.response == r && a.scale == Linear.word());
+    let decides = |f: &&SplitPlotFinding| {
+        findings.family.responses.contains(&f.response) && linear(&f.response) == (f.scale == Linear.word())
+    };
+    for seen in findings.split_plots.iter().filter(decides) {
+        text.push_str(&wrapped(&printable(&seen.sentence), width.into()));
     }
     for caution in &findings.run_cautions {
         text.push_str(&wrapped(&printable(caution), width.into()));
