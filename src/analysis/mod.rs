@@ -46,6 +46,7 @@ pub mod rerun;
 pub mod reversal;
 pub mod row;
 pub mod samples;
+pub mod segmentation;
 pub mod setup;
 pub mod shuffle;
 pub mod signed_rank;
