@@ -17,7 +17,7 @@ fn question(control: &str, paired: bool) -> Question {
         order: None,
         status: None,
         deadline: None,
-        whole_plot: vec![],
+        whole_plot: if paired { vec!["size".into()] } else { vec![] },
         group: None,
         samples: None,
         scale: Scale::Log,
