@@ -5,21 +5,22 @@
 //! | room | | one sentence | may use |
 //! |---|---|---|---|
 //! | `model` | P | the words of the glossary as types | – |
-//! | `yaml` | P | the one door to YAML: options, limits, located values, complaints with carets | – |
+//! | `yaml` | P | the one door to YAML: options, limits, located values, complaints with carets | model |
 //! | `rule` | P | the one door to CEL: rules over levels and facts, and plain conditions | model |
 //! | `campaign` | P | YAML → Campaign: file shape, resolve, all complaints, JSON schema | model, yaml, rule |
 //! | `dead_end` | P | YAML → dead ends: changes that lost, and whether a cell repeats one | rule, yaml |
 //! | `inventory` | P | YAML → Hosts | model, yaml, rule |
 //! | `design` | P | Campaign → Plan: grid, exclusions, order, audit | model, yaml, rule, campaign, dead_end |
-//! | `verify` | P | proofs → Verified: equal, correct, clean | model |
+//! | `verify` | P | outputs and proofs → Verified: equal, correct, clean | model, rule |
 //! | `protocol` | P | what workstation and agent say to each other | model |
 //! | `evidence` | P | the events and rows of a record, as types and text | model |
 //! | `conduct` | W | the spine: walk the plan, prepare, prove, measure, limits | model, rule, campaign, design, verify, evidence |
 //! | `remote` | W | reach a host over ssh or locally: master, upload, session, heartbeat | model, protocol, conduct |
 //! | `embedded` | W | the lab in a box: namespaces, links and agents that we make ourselves | model, remote |
-//! | `record` | W | the archive: writer, reader, layout | model, evidence |
+//! | `record` | W | the archive: writer, reader, layout, what is published, history | model, evidence, gate |
 //! | `analysis` | P | evidence → Findings: summary and effects | model, evidence |
-//! | `report` | P | Findings → pages and tables | model, analysis, evidence |
+//! | `gate` | P | records against what was published: levels, floors, verdicts, refusals | model, evidence, analysis |
+//! | `report` | P | Findings → pages and tables | model, analysis, evidence, gate |
 //! | `agent` | H | the servant on a host: serve, facts, journal, lease, children | model, protocol, setting, nic |
 //! | `setting` | H | one file per host setting: read, apply, put back | model, nic |
 //! | `nic` | H | the doorway to the kernel: links, counters and flow rules | model |
@@ -37,6 +38,7 @@ pub mod dead_end;
 pub mod design;
 pub mod embedded;
 pub mod evidence;
+pub mod gate;
 pub mod inventory;
 pub mod model;
 pub mod nic;

@@ -5,7 +5,8 @@ use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt;
 
-use serde_json::Value;
+use regex::bytes::Regex;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::model::digest::hex;
@@ -28,7 +29,11 @@ pub struct Capture {
     kept: Option<File>,
     kept_bytes: u64,
     keep_at_most: u64,
-    events: Option<Vec<u8>>,
+    /// The line that is coming, where somebody wants to know its text.
+    text: Option<Vec<u8>>,
+    speaks_events: bool,
+    /// A line that fits makes the job ready.
+    pattern: Option<Regex>,
     last_event: Option<Value>,
 }
 
@@ -41,8 +46,9 @@ pub enum Drained {
 }
 
 impl Capture {
-    /// `pipe` is the reading end; it is made non-blocking.
-    pub fn new(pipe: OwnedFd, keep_at_most: u64, speaks_events: bool) -> Capture {
+    /// `pipe` is the reading end; it is made non-blocking. The first line that fits `pattern` is told as the
+    /// event `ready`.
+    pub fn new(pipe: OwnedFd, keep_at_most: u64, speaks_events: bool, pattern: Option<Regex>) -> Capture {
         // SAFETY: plain fcntl on a descriptor that we own. Both may be refused, then the defaults serve.
         unsafe {
             libc::fcntl(pipe.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK);
@@ -59,7 +65,9 @@ impl Capture {
             kept: None,
             kept_bytes: 0,
             keep_at_most,
-            events: speaks_events.then(Vec::new),
+            text: (speaks_events || pattern.is_some()).then(Vec::new),
+            speaks_events,
+            pattern,
             last_event: None,
         }
     }
@@ -106,9 +114,9 @@ impl Capture {
     fn piece(&mut self, part: &[u8]) {
         self.line.update(part);
         self.line_bytes += part.len() as u64;
-        if let Some(events) = &mut self.events {
-            let room = EVENT_LINE.saturating_sub(events.len());
-            events.extend_from_slice(&part[..part.len().min(room)]);
+        if let Some(text) = &mut self.text {
+            let room = EVENT_LINE.saturating_sub(text.len());
+            text.extend_from_slice(&part[..part.len().min(room)]);
         }
     }
 
@@ -116,14 +124,21 @@ impl Capture {
         self.lines += 1;
         add(&mut self.sum, &self.line.finalize_reset());
         self.line_bytes = 0;
-        if let Some(text) = &mut self.events {
-            if text.len() < EVENT_LINE
-                && let Ok(event @ Value::Object(_)) = serde_json::from_slice(text)
-            {
-                self.last_event = Some(event.clone());
-                say(event);
-            }
-            text.clear();
+        let Some(text) = &mut self.text else { return };
+        if self.speaks_events
+            && text.len() < EVENT_LINE
+            && let Ok(event @ Value::Object(_)) = serde_json::from_slice(text)
+        {
+            self.last_event = Some(event.clone());
+            say(event);
+        }
+        if self.pattern.as_ref().is_some_and(|pattern| pattern.is_match(text)) {
+            self.pattern = None;
+            say(json!({"event": "ready"}));
+        }
+        text.clear();
+        if !self.speaks_events && self.pattern.is_none() {
+            self.text = None;
         }
     }
 
@@ -217,7 +232,7 @@ mod tests {
 
     fn captured(pieces: &[&str], keep: u64, events: bool) -> (Captured, Vec<Value>, Option<Value>, Vec<u8>) {
         let (reader, mut writer) = io::pipe().unwrap();
-        let mut capture = Capture::new(reader.into(), keep, events);
+        let mut capture = Capture::new(reader.into(), keep, events, None);
         let mut said = vec![];
         let mut buffer = [0; 64];
         for piece in pieces {

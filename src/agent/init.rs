@@ -13,7 +13,8 @@ use super::verdict::{Ending, Verdict};
 /// Everything the init needs; borrowed memory of the agent, copied by the clone.
 pub struct InitPlan<'a> {
     pub exec: ExecPlan<'a>,
-    /// Read end of the pipe of life: `h` is a heartbeat, `s` asks for the end, closing it is the agent's death.
+    /// Read end of the pipe of life: `h` is a heartbeat, `s` asks for the end, a byte with `SIGNAL` passes a
+    /// signal on, closing it is the agent's death.
     pub life: c_int,
     /// Write end of the pipe that carries one `Verdict`.
     pub verdict: c_int,
@@ -29,6 +30,9 @@ pub struct InitPlan<'a> {
     /// Memory that the main process shares with this one.
     pub birth: *mut Birth,
 }
+
+/// A byte with this bit on the pipe of life carries the number of a signal for the main process.
+pub const SIGNAL: u8 = 0x80;
 
 /// What `exit` says when the agent is gone, for whoever traces processes.
 const EXIT_AGENT_GONE: c_int = 71;
@@ -69,10 +73,11 @@ pub unsafe fn run(plan: &InitPlan<'_>) -> ! {
             hand_over(plan, &verdict);
         }
 
-        let watch = Watch { plan, main, children, started };
+        let mut watch = Watch { plan, main, children, started, signalled: false };
         verdict.ending = watch.until_decided() as u32;
-        let asked = verdict.ending != Ending::Own as u32;
-        if asked {
+        let killed = verdict.ending != Ending::Own as u32;
+        let asked = killed || watch.signalled;
+        if killed {
             kill_tree(plan, main);
         }
         watch.until_main_is_dead();
@@ -105,11 +110,13 @@ struct Watch<'a> {
     main: libc::pid_t,
     children: c_int,
     started: u64,
+    /// The main process was sent a signal that is to end it.
+    signalled: bool,
 }
 
 impl Watch<'_> {
     /// Waits for the first of: main process over, deadline, stop asked. Never returns when the agent is gone.
-    unsafe fn until_decided(&self) -> Ending {
+    unsafe fn until_decided(&mut self) -> Ending {
         let mut heard = self.started;
         loop {
             // SAFETY: see `run`.
@@ -131,6 +138,14 @@ impl Watch<'_> {
                 match alive {
                     Life::Quiet => {}
                     Life::Beat => heard = now_ns(),
+                    Life::Signal(signal) => {
+                        heard = now_ns();
+                        self.signalled = true;
+                        // Not a group yet where its program has not taken over.
+                        if libc::kill(-self.main, signal) != 0 {
+                            libc::kill(self.main, signal);
+                        }
+                    }
                     Life::Stop => return Ending::Stopped,
                     Life::Gone => self.agent_is_gone(),
                 }
@@ -230,6 +245,7 @@ impl Watch<'_> {
 enum Life {
     Quiet,
     Beat,
+    Signal(c_int),
     Stop,
     Gone,
 }
@@ -263,7 +279,10 @@ unsafe fn wait_for(life: c_int, children: c_int, wait_ns: u64) -> (Life, bool) {
         match libc::read(life, word.as_mut_ptr().cast(), word.len()) {
             0 => (Life::Gone, child),
             n if n > 0 && word.iter().take(n as usize).any(|b| *b == b's') => (Life::Stop, child),
-            n if n > 0 => (Life::Beat, child),
+            n if n > 0 => match word.iter().take(n as usize).find(|b| **b & SIGNAL != 0) {
+                Some(byte) => (Life::Signal(c_int::from(byte & !SIGNAL)), child),
+                None => (Life::Beat, child),
+            },
             _ => (Life::Quiet, child),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -12,10 +12,11 @@ use serde_json::Value;
 use super::account;
 use super::capture::{Capture, Drained};
 use super::launch::{self, Isolation, Running, Terms};
+use super::readiness::{self, Readiness};
 use super::resolve::{Refusal, Resolved};
 use super::verdict::Verdict;
 use super::workdir::{self, WorkFolder};
-use crate::model::job::{End, JobReport, JobSpec};
+use crate::model::job::{End, Folder, JobReport, JobSpec};
 use crate::protocol::message::{CHUNK, Stream};
 
 /// Jobs that an agent remembers; the workstation forgets each after reading its output.
@@ -39,6 +40,8 @@ struct Live {
     resolved: Resolved,
     /// Fresh folder to remove at the end.
     fresh: Option<PathBuf>,
+    /// Until it has been told whether the job is ready.
+    readiness: Option<Readiness>,
     /// The init closed its pipe without a verdict: it was killed, and the kernel is killing the tree.
     orphaned: bool,
 }
@@ -127,7 +130,7 @@ impl Jobs {
 
     /// True while something is to be looked at again soon without any descriptor telling.
     pub fn restless(&self) -> bool {
-        !self.unreaped.is_empty() || self.live().any(|l| l.orphaned)
+        !self.unreaped.is_empty() || self.live().any(|l| l.orphaned || l.readiness.is_some())
     }
 
     /// Drains outputs and takes up verdicts; `ready` tells which descriptors have something.
@@ -139,12 +142,16 @@ impl Jobs {
         for job in numbers {
             let Some(State::Running(live)) = self.all.get_mut(&job) else { continue };
             let buffer = &mut self.buffer;
-            let mut say = |event| happenings.push(Happening::Said { job, event });
+            let mut told = vec![];
+            let mut say = |event| told.push(event);
             for stream in [&mut live.running.stdout, &mut live.running.stderr] {
                 if stream.descriptor().is_some_and(ready) {
                     drain(stream, buffer, READS_PER_TURN, &mut say);
                 }
             }
+            readiness::look(&mut live.readiness, &mut told);
+            happenings.extend(told.drain(..).map(|event| Happening::Said { job, event }));
+            let mut say = |event| happenings.push(Happening::Said { job, event });
             let verdict = match ready(live.running.verdict.as_raw_fd()) && !live.orphaned {
                 true => read_verdict(&mut live.running),
                 false => None,
@@ -178,6 +185,19 @@ impl Jobs {
         match self.all.get_mut(&job) {
             Some(State::Running(live)) => live.running.stop(),
             Some(State::Reading(_, stopped)) => *stopped = true,
+            Some(State::Ended(_)) => {}
+            None => return Err(unknown(job)),
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// No such job runs, or the number is no signal.
+    pub fn signal(&mut self, job: u64, signal: i32) -> Result<(), String> {
+        match self.all.get_mut(&job) {
+            _ if !(1..=64).contains(&signal) => return Err(format!("{signal} is no signal")),
+            Some(State::Running(live)) => live.running.signal(signal),
+            Some(State::Reading(..)) => return Err(format!("job {job} has not started yet")),
             Some(State::Ended(_)) => {}
             None => return Err(unknown(job)),
         }
@@ -265,15 +285,21 @@ fn start(
     work: &WorkFolder,
     terms: &Terms,
 ) -> Result<Live, String> {
-    let fresh = match &spec.cwd {
-        Some(_) => None,
-        None => Some(
-            work.fresh(job).map_err(|e| format!("a fresh folder below {}: {e}", work.path().display()))?,
-        ),
+    let readiness = Readiness::new(spec)?;
+    let folder = |made: io::Result<PathBuf>| {
+        made.map_err(|e| format!("a fresh folder below {}: {e}", work.path().display()))
     };
-    let cwd = fresh.clone().or(spec.cwd.clone().map(PathBuf::from)).unwrap_or_default();
+    let (cwd, fresh) = match (&spec.cwd, spec.folder) {
+        (Some(cwd), _) => (PathBuf::from(cwd), None),
+        (None, Folder::Own) => {
+            let path = folder(work.fresh(job))?;
+            (path.clone(), Some(path))
+        }
+        (None, Folder::Kept) => (folder(work.fresh(job))?, None),
+        (None, Folder::Of(first)) => (folder(work.kept(first))?, None),
+    };
     match launch::launch(spec, &resolved, &cwd, terms) {
-        Ok(running) => Ok(Live { running, resolved, fresh, orphaned: false }),
+        Ok(running) => Ok(Live { running, resolved, fresh, readiness, orphaned: false }),
         Err(why) => {
             if let Some(path) = fresh {
                 workdir::remove_if_empty(&path);

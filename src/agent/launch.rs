@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::capture::Capture;
 use super::exec::{Birth, ExecPlan, Image};
 use super::init::{self, InitPlan};
+use super::readiness;
 use super::resolve::Resolved;
 use crate::model::job::{JobSpec, Stdin};
 
@@ -90,6 +91,7 @@ impl Drop for Shared {
 /// # Errors
 /// A text with what the kernel refused.
 pub fn launch(spec: &JobSpec, resolved: &Resolved, cwd: &Path, terms: &Terms) -> Result<Running, String> {
+    let pattern = readiness::pattern(spec)?;
     let image = Image::new(&resolved.execute, &resolved.argv, &resolved.env, &cwd.to_string_lossy())?;
     let refused = |what: &str, e: io::Error| format!("{what}: {e}");
     let null =
@@ -129,8 +131,8 @@ pub fn launch(spec: &JobSpec, resolved: &Resolved, cwd: &Path, terms: &Terms) ->
         life,
         verdict,
         stdin,
-        stdout: Capture::new(out_read.into(), spec.keep_bytes, spec.speaks_events),
-        stderr: Capture::new(err_read.into(), spec.keep_bytes, false),
+        stdout: Capture::new(out_read.into(), spec.keep_bytes, spec.speaks_events, pattern.clone()),
+        stderr: Capture::new(err_read.into(), spec.keep_bytes, false, pattern),
         started: Instant::now(),
     })
 }
@@ -139,6 +141,11 @@ impl Running {
     /// Tells the init that the agent lives. A full pipe means it has not listened for long; it need not hear this one.
     pub fn beat(&mut self) {
         let _ = self.life.write(b"h");
+    }
+
+    /// Has the init pass a signal on to the process group of the main process.
+    pub fn signal(&mut self, signal: i32) {
+        let _ = self.life.write(&[init::SIGNAL | (signal as u8 & !init::SIGNAL)]);
     }
 
     /// Asks for the end of the tree.

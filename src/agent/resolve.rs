@@ -166,16 +166,7 @@ mod tests {
     use super::*;
 
     fn spec(program: Program) -> JobSpec {
-        JobSpec {
-            program,
-            env: BTreeMap::new(),
-            cwd: None,
-            stdin: Stdin::Empty,
-            inputs: vec![],
-            deadline_ms: 1000,
-            keep_bytes: 0,
-            speaks_events: false,
-        }
+        JobSpec::new(program, 1000)
     }
 
     fn argv(words: &[&str]) -> Program {

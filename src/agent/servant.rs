@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::channel::{Inbox, Outbox};
 use super::identity::Digests;
@@ -17,7 +17,8 @@ use super::keeper::{self, Keeper};
 use super::launch::{Isolation, Terms, wake_descriptor};
 use super::lease::{self, Lease, LeaseError};
 use super::resolve::{self, Refusal, Resolved};
-use super::workdir::WorkFolder;
+use super::store::Store;
+use super::workdir::{self, WorkFolder};
 use super::{AgentArgs, EXIT_DONE, EXIT_LOST, facts};
 use crate::model::change::PutBack;
 use crate::model::job::{JobReport, JobSpec};
@@ -29,9 +30,13 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How soon to look again for what no descriptor tells.
 const RESTLESS: Duration = Duration::from_millis(20);
 
+/// Time for hashing a job's files that the workstation is told of, since no deadline of a run counts it.
+const LONG_HASHING: Duration = Duration::from_millis(100);
+
 /// Something a helping thread has done.
 enum Finding {
-    Resolved(u64, Result<Resolved, Refusal>),
+    /// With the time that it took.
+    Resolved(u64, Duration, Result<Resolved, Refusal>),
     Reply(Reply),
     Cleaned(u64, Box<JobReport>),
 }
@@ -200,6 +205,7 @@ impl Servant<'_> {
             })),
             Ask::Start { job, spec } => Some(self.start(job, spec)),
             Ask::Tell { job, line } => done(self.jobs.tell(job, &line)),
+            Ask::Signal { job, signal } => done(self.jobs.signal(job, signal)),
             Ask::Stop { job } => done(self.jobs.stop(job)),
             Ask::Fetch { job, stream, offset } => Some(match self.jobs.fetch(job, stream, offset) {
                 Ok((data, last)) => {
@@ -207,6 +213,30 @@ impl Servant<'_> {
                 }
                 Err(text) => Answer::Fault { text },
             }),
+            Ask::Have { sha256, name } => {
+                self.in_store(id, move |store| Ok(Answer::Artifact { path: store.have(&sha256, &name) }))
+            }
+            Ask::Put { sha256, name, offset, data, last } => self.in_store(id, move |store| {
+                let data = base64::engine::general_purpose::STANDARD.decode(data);
+                let data = data.map_err(|e| format!("a piece of {name} is no base64: {e}"))?;
+                let path = store.put(&sha256, &name, offset, &data, last)?;
+                Ok(Answer::Artifact { path })
+            }),
+            Ask::Keep { job, cwd, pattern } => {
+                let folder = cwd.map(PathBuf::from).or_else(|| Some(self.work.as_ref()?.of(job)))?;
+                self.in_store(id, move |store| store.keep(&folder, &pattern).map(Answer::Kept))
+            }
+            Ask::Clear { job } => {
+                let path = self.work.as_ref().map(|work| work.of(job))?;
+                self.help(move || {
+                    let answer = match workdir::remove(&path) {
+                        Ok(()) => Answer::Done,
+                        Err(e) => Answer::Fault { text: format!("{}: {e}", path.display()) },
+                    };
+                    Finding::Reply(Reply { re: Some(id), answer })
+                });
+                None
+            }
             Ask::Forget { job } => {
                 self.jobs.forget(job);
                 Some(Answer::Done)
@@ -223,6 +253,20 @@ impl Servant<'_> {
         let keeper = self.keeper.clone()?;
         self.help(move || {
             let answer = work(&mut keeper.lock().unwrap_or_else(PoisonError::into_inner));
+            Finding::Reply(Reply { re: Some(id), answer })
+        });
+        None
+    }
+
+    /// Lets the store of artifacts answer in a thread of its own: large files take a while.
+    fn in_store(
+        &self,
+        id: u64,
+        work: impl FnOnce(&Store) -> Result<Answer, String> + Send + 'static,
+    ) -> Option<Answer> {
+        let store = Store::open(self.work.as_ref()?.path(), self.args.netns);
+        self.help(move || {
+            let answer = work(&store).unwrap_or_else(|text| Answer::Fault { text });
             Finding::Reply(Reply { re: Some(id), answer })
         });
         None
@@ -337,8 +381,11 @@ impl Servant<'_> {
             Ok(Some(resolved)) => self.begin(job, Ok(resolved)),
             Err(refusal) => self.begin(job, Err(refusal)),
             Ok(None) => {
-                let digests = self.digests.clone();
-                self.help(move || Finding::Resolved(job, resolve::resolve(&spec, &digests)));
+                let (digests, began) = (self.digests.clone(), Instant::now());
+                self.help(move || {
+                    let resolved = resolve::resolve(&spec, &digests);
+                    Finding::Resolved(job, began.elapsed(), resolved)
+                });
             }
         }
         Answer::Done
@@ -375,7 +422,13 @@ impl Servant<'_> {
         unsafe { libc::read(self.wake.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
         while let Ok(finding) = self.findings.1.try_recv() {
             match finding {
-                Finding::Resolved(job, resolved) => self.begin(job, resolved),
+                Finding::Resolved(job, took, resolved) => {
+                    if took >= LONG_HASHING {
+                        let event = json!({"event": "identified", "took_ms": took.as_millis() as u64});
+                        self.outbox.put(&Reply { re: None, answer: Answer::Event { job, event } });
+                    }
+                    self.begin(job, resolved);
+                }
                 Finding::Reply(reply) => self.outbox.put(&reply),
                 Finding::Cleaned(job, report) => self.ended(job, report),
             }

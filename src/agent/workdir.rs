@@ -39,14 +39,40 @@ impl WorkFolder {
         self.dir.path()
     }
 
+    /// Where the folder of a job is, or would be.
+    pub fn of(&self, job: u64) -> PathBuf {
+        self.dir.path().join(format!("job-{job}"))
+    }
+
     /// An empty folder for one job.
     ///
     /// # Errors
     /// It exists already, or the disk is full.
     pub fn fresh(&self, job: u64) -> io::Result<PathBuf> {
-        let path = self.dir.path().join(format!("job-{job}"));
+        let path = self.of(job);
         fs::create_dir(&path)?;
         Ok(path)
+    }
+
+    /// The folder that an earlier job kept, or an empty one where that job never came so far.
+    ///
+    /// # Errors
+    /// The disk is full.
+    pub fn kept(&self, job: u64) -> io::Result<PathBuf> {
+        let path = self.of(job);
+        fs::create_dir_all(&path)?;
+        Ok(path)
+    }
+}
+
+/// Removes a folder with all that is in it; one that is not there is as good.
+///
+/// # Errors
+/// The kernel's, for what cannot be removed.
+pub fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
     }
 }
 

@@ -36,6 +36,7 @@ pub fn of_record(trial: &Trial, evidence: &Evidence, findings: &Findings) -> Vec
         );
     }
     completion(findings, &mut found);
+    annotated(findings, &mut found);
     left_out(findings, &mut found);
     links(evidence, &mut found);
     sessions(trial, evidence, &mut found);
@@ -74,6 +75,20 @@ fn confounded(findings: &Findings, found: &mut Vec<String>) {
         if open && !found.contains(&seen.sentence) {
             found.push(seen.sentence.clone());
         }
+    }
+}
+
+fn annotated(findings: &Findings, found: &mut Vec<String>) {
+    let runs: Vec<&str> = findings.annotations.iter().filter(|a| a.holds).map(|a| a.run.as_str()).collect();
+    match runs.as_slice() {
+        [] => {}
+        [run] => found
+            .push(format!("A person annotated 1 run as invalid, which took it out of the analysis: {run}.")),
+        runs => found.push(format!(
+            "A person annotated {} runs as invalid, which took them out of the analysis: {}.",
+            runs.len(),
+            runs.join(", ")
+        )),
     }
 }
 

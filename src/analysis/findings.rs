@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::annotations::AnnotationFinding;
 use super::anova::Anova;
 use super::change_point::ChangePoints;
 use super::drift::{Drift, Halves};
@@ -67,6 +68,12 @@ pub struct Findings {
     /// Where levels change along a ladder or a history, response by response; empty where not asked.
     #[serde(default)]
     pub change_points: Vec<ChangePointFinding>,
+    /// What persons declared about runs, in the order they did; the last one about a run holds.
+    #[serde(default)]
+    pub annotations: Vec<AnnotationFinding>,
+    /// Answers and effects on primary responses as if nobody had annotated a run, those that then differ.
+    #[serde(default)]
+    pub as_run: Vec<Effect>,
     /// What could be wrong with these numbers, in words.
     pub cautions: Vec<String>,
     /// What single runs give ground for, each kind once with its count: host-bound, software stamps…

@@ -11,7 +11,7 @@ use super::rerun::{self, Rerun};
 use super::summary::{Shares, summarise};
 use super::trial::{Arm, Cell, Trial};
 use super::verdict::{self, Circumstances, decide};
-use super::{caution, environment, factorial, holm, method, of_record, sums, whole_plot};
+use super::{annotations, caution, environment, factorial, holm, method, of_record, sums, whole_plot};
 use crate::evidence::fold::Evidence;
 use crate::evidence::rows::Loss;
 use crate::model::arm::ArmKind;
@@ -34,6 +34,8 @@ pub fn judge(evidence: &Evidence) -> Findings {
         findings.absent.remove("campaign");
     }
     findings.absent.insert("table".to_owned(), "the data are a record".to_owned());
+    findings.annotations = annotations::annotations(evidence);
+    findings.as_run = annotations::as_run(evidence, &findings);
     findings.cautions = caution::of_record(&trial, evidence, &findings);
     findings.run_cautions = caution::of_runs(evidence);
     findings
@@ -68,6 +70,8 @@ pub fn judge_trial(trial: &Trial) -> Findings {
         split_plots: whole_plot::split_plots(trial, &blocks),
         environment: environment::look(trial, &blocks, &twins, &arms),
         change_points: vec![],
+        annotations: vec![],
+        as_run: vec![],
         cautions: vec![],
         run_cautions: vec![],
         absent: ["record", "campaign", "sums"]

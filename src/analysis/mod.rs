@@ -3,6 +3,7 @@
 pub mod accurate;
 pub mod along;
 pub mod analyse;
+pub mod annotations;
 pub mod anova;
 pub mod balanced;
 pub mod basis;

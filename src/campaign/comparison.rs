@@ -130,7 +130,8 @@ fn printable(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::campaign::parse;
-    use crate::model::workload::{Invocation, OutputRule, Workload};
+    use crate::model::role::Invocation;
+    use crate::model::workload::{OutputRule, Workload};
     use crate::yaml::Source;
 
     fn asked() -> Comparison {
@@ -165,11 +166,11 @@ mod tests {
             campaign.arms.iter().map(|arm| arm.settings["command"].text.as_str()).collect();
         assert_eq!(levels, [asked().arms[0].1.as_str(), "on"]);
         let Workload::Command(command) = &campaign.workload else { panic!("no command") };
-        assert_eq!(command.program, Invocation::Shell("${command}".into()));
+        assert_eq!(command.roles[0].program, Invocation::Shell("${command}".into()));
         let plain = |template: &str| super::super::fill(template, &|_| None).expect("a template");
-        assert_eq!(command.cwd.as_deref().map(plain).as_deref(), Some("/tmp/${x} y"));
-        assert_eq!(plain(&command.env["PATH"]), "/a:${b}");
-        assert_eq!(command.inputs, ["/one, two"]);
+        assert_eq!(command.roles[0].cwd.as_deref().map(plain).as_deref(), Some("/tmp/${x} y"));
+        assert_eq!(plain(&command.roles[0].env["PATH"]), "/a:${b}");
+        assert_eq!(command.roles[0].inputs, ["/one, two"]);
         assert_eq!(command.compare, OutputRule::Exact);
     }
 
@@ -189,8 +190,8 @@ mod tests {
         assert_eq!(parsed.complaints, []);
         let campaign = parsed.campaign.expect("a campaign");
         let Workload::Command(command) = &campaign.workload else { panic!("no command") };
-        assert_eq!(command.program, Invocation::Line("${command}".into()));
-        assert_eq!((command.on.as_str(), command.compare), ("tx", OutputRule::Ignored));
+        assert_eq!(command.roles[0].program, Invocation::Line("${command}".into()));
+        assert_eq!((command.roles[0].on.as_str(), command.compare), ("tx", OutputRule::Ignored));
         assert_eq!(campaign.hosts.as_deref(), Some("lab/hosts.yaml"));
         assert!(campaign.pilot && campaign.blocks.count == 2 && campaign.arms.len() == 3);
         assert_eq!(campaign.timeout_ms, 5000);

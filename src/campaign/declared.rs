@@ -6,6 +6,7 @@ use indexmap::IndexMap;
 
 use super::steer::Steer;
 use crate::model::arm::Arm;
+use crate::model::gate::GateRule;
 use crate::model::level::Level;
 use crate::model::response::Response;
 use crate::model::until::Until;
@@ -47,6 +48,7 @@ pub struct Campaign {
     pub timeout_ms: u64,
     /// Exactly one is primary.
     pub responses: Vec<Response>,
+    pub gate: GateRule,
     /// The grid may have no more cells than this, and has no more.
     pub max_cells: u64,
     pub expect: Expected,

@@ -24,6 +24,10 @@ pub(super) struct Draft<'a> {
     pub(super) preset: Option<Preset>,
     /// What a `packets` workload yields, once it is read.
     pub(super) packets: Option<PacketsShape>,
+    /// The role that is being read has an artifact, which its templates may name.
+    pub(super) in_artifact: bool,
+    /// The time of a setup is a response of its own.
+    pub(super) setup_time: bool,
     /// Every template of the workload.
     pub(super) blanks: Vec<Blank<'a>>,
     /// Whether `blanks` is all that the file declares.
@@ -65,6 +69,8 @@ pub(super) struct Blank<'a> {
     pub(super) field: Field,
     pub(super) node: &'a Node,
     pub(super) template: &'a str,
+    /// It may name its role's artifact.
+    pub(super) artifact: bool,
 }
 
 impl Draft<'_> {

@@ -2,6 +2,7 @@
 
 mod arm_names;
 mod arms;
+mod artifact;
 mod blank;
 mod combination;
 mod comparison;
@@ -9,12 +10,17 @@ mod declared;
 mod draft;
 mod exclusions;
 mod fields;
+mod gate;
 mod naming;
 mod packets;
 mod parse;
+mod phases;
 mod responses;
+mod role_work;
+mod roles;
 mod sense;
 mod shape;
+mod shape_roles;
 mod starter;
 mod steer;
 #[cfg(test)]

@@ -5,13 +5,14 @@ use indexmap::IndexMap;
 use super::declared::{Accept, Blocks, Campaign, Exclusion, Expected, Order, Places};
 use super::draft::{Draft, Excluded, Preset};
 use super::work::Field;
-use super::{arms, exclusions, fields, naming, responses, sense, steer, until, workload};
+use super::{arms, exclusions, fields, gate, naming, responses, sense, steer, until, workload};
 use crate::model::facts::KNOWN;
+use crate::model::gate::GateRule;
 use crate::model::level::Level;
 use crate::model::setting;
 use crate::yaml::{self, Complaint, Entry, Fields, Source, Span, has_errors, unknown};
 
-pub(super) const KEYS: [&str; 26] = [
+pub(super) const KEYS: [&str; 27] = [
     "campaign",
     "question",
     "hypothesis",
@@ -35,6 +36,7 @@ pub(super) const KEYS: [&str; 26] = [
     "blocks",
     "timeout",
     "responses",
+    "gate",
     "pilot",
     "max_cells",
     "expect",
@@ -80,6 +82,8 @@ pub fn parse(source: &Source) -> Parsed {
         arms_whole: false,
         preset: None,
         packets: None,
+        in_artifact: false,
+        setup_time: false,
         blanks: Vec::new(),
         blanks_whole: false,
         exclude: Vec::new(),
@@ -133,6 +137,8 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
         entry.value.duration_ms("`timeout`", 1..=MOST_TIMEOUT_MS, &mut draft.out)
     });
     let responses = responses::read(file.get("responses"), draft);
+    let gate =
+        file.get("gate").map_or(Some(GateRule::default()), |entry| gate::read(entry, &responses, draft));
     let pilot = file.get("pilot").map_or(Some(false), |entry| entry.value.flag("`pilot`", &mut draft.out));
     let max_cells = file.get("max_cells").map_or(Some(MAX_CELLS), |entry| {
         draft.note("max_cells", &entry.key);
@@ -164,6 +170,7 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
         blocks: blocks?,
         timeout_ms: timeout_ms?,
         responses,
+        gate: gate?,
         max_cells: max_cells?,
         expect: expect?,
         places: std::mem::take(&mut draft.places),

@@ -1,7 +1,7 @@
 //! The responses of a campaign, with unit and direction from its workload's metrics.
 
 use super::draft::{Draft, PacketsShape, Preset};
-use crate::model::metric::{COMMAND, Metric, Need, PACKETS, unit_shown};
+use crate::model::metric::{COMMAND, Metric, Need, PACKETS, SETUP_TIME, unit_shown};
 use crate::model::response::{Better, Response};
 use crate::model::scale::Scale;
 use crate::model::workload::Stamps;
@@ -24,7 +24,7 @@ pub(super) fn read(entry: Option<&Entry>, draft: &mut Draft<'_>) -> Vec<Response
     let natural = |known: &[Metric]| {
         // What any run of frames has, such as `lost`, is nobody's first question.
         let suits = |metric: &&Metric| !metric.needs.is_empty() && lacks(metric, shape).is_none();
-        let first = known.iter().find(suits).unwrap_or(&known[0]);
+        let first = known.iter().find(|metric| shape.is_some() && suits(metric)).unwrap_or(&known[0]);
         response(first, Judged { scale: Scale::Log, margin: None, primary: true }, shape)
     };
     let Some(entry) = entry else { return known.map(natural).into_iter().collect() };
@@ -95,6 +95,10 @@ fn one(node: &Node, known: Option<&'static [Metric]>, draft: &mut Draft<'_>) -> 
         return None;
     };
     contradictions(metric, &fields, better.flatten(), draft);
+    if metric.name == SETUP_TIME && !draft.setup_time {
+        let message = "`setup_time` is of a setup that is a response, and no timed role has one";
+        draft.out.push(Complaint::error(name.span, message).help("write `setup: {run: […], as: response}`"));
+    }
     if let Some((message, help)) = lacks(metric, draft.packets) {
         let message = format!("`{}` {message}", metric.name);
         draft.out.push(Complaint::error(name.span, message).help(help));

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use super::shape_roles::{Command, Role};
 use crate::yaml::shape::{Count, Duration, Label, Level, Margin, Percent, Sizes, Text, Whole, without_null};
 
 /// The JSON schema (draft-07, which editors read) of campaign files.
@@ -75,6 +76,8 @@ pub(super) struct CampaignFile {
     timeout: Option<Duration>,
     /// What is measured. Default: `tx_rate` of packets, `wall_time` of a command.
     responses: Option<Vec<Response>>,
+    /// How far below its published level a response may fall before `fieldtrial gate` calls it a regression.
+    gate: Option<Gate>,
     /// Allows fewer blocks than a verdict needs; the only verdict is then `inconclusive`.
     pilot: Option<bool>,
     /// The grid may have no more cells than this. Default: 10000.
@@ -139,7 +142,7 @@ pub(super) enum SteerBy {
     Ethertype,
 }
 
-/// The work of every cell: one of the two.
+/// The work of every cell: one of the three.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields, extend("minProperties" = 1, "maxProperties" = 1))]
 pub(super) struct Workload {
@@ -147,6 +150,8 @@ pub(super) struct Workload {
     packets: Option<Packets>,
     /// Runs a program.
     command: Option<Command>,
+    /// Runs several programs that do the work together, each a role on a host.
+    roles: Option<BTreeMap<String, Role>>,
 }
 
 /// Frames from one port to another.
@@ -237,27 +242,6 @@ pub(super) enum Stamps {
     Software,
 }
 
-/// A program and how it is started; give `run` or `shell`.
-#[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub(super) struct Command {
-    /// The host of the hosts file it runs on.
-    on: Text,
-    /// Program and arguments, passed on without a shell: a list, or a line that is split at blanks once it
-    /// is filled in, where quotes hold words together.
-    run: Option<Argv>,
-    /// Text for `/bin/sh -c`. Write `$${name}` for a variable of the shell itself.
-    shell: Option<Text>,
-    /// Environment variables; nothing but PATH is inherited.
-    env: Option<BTreeMap<String, Level>>,
-    /// Folder on the host. Default: a fresh empty one.
-    cwd: Option<Text>,
-    /// File on the host that is the standard input. Default: empty.
-    stdin: Option<Text>,
-    /// Files on the host that decide what is done; their digests are part of the work's identity.
-    inputs: Option<Vec<Text>>,
-}
-
 /// A program and its arguments: a list, or a line.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
@@ -287,7 +271,7 @@ pub(super) enum Delivery {
 pub(super) struct Verify {
     /// Frames of the untimed proof, per stream (`packets` only). Default: 10000.
     frames: Option<Whole>,
-    /// What of the output must equal the control's (`command` only). Default: exact.
+    /// What of the output must equal the control's (programs only). Default: exact.
     output: Option<Output>,
 }
 
@@ -368,7 +352,7 @@ pub(super) struct Response {
     /// `tx_rate`, `rx_rate`, `handed_rate`, `tx_bits_l1`, `lost`, `sender_cpu_time`, `receiver_cpu_time`,
     /// `latency_p50`, `latency_p99` or `latency_p999` of packets under one load; `zero_loss_rate`,
     /// `zero_loss_bits_l1` or `zero_loss_bits_l2` of packets under several; the same with `_reverse` where
-    /// frames go both ways; `wall_time`, `cpu_time`, `user_time`, `system_time`, `peak_rss`, `bytes_read` or
+    /// frames go both ways; `wall_time`, `setup_time`, `cpu_time`, `user_time`, `system_time`, `peak_rss`, `bytes_read` or
     /// `bytes_written` of a command.
     name: Text,
     /// Its unit; it must be the one that the response has.
@@ -382,6 +366,36 @@ pub(super) struct Response {
     margin: Option<Margin>,
     /// The response that decides; exactly one. Default: the first.
     primary: Option<bool>,
+}
+
+/// The rule of the gate.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Gate {
+    /// What a record is judged by: the numbers that `fieldtrial publish` made official.
+    against: Option<Against>,
+    /// How far below the worst published replicate a value may fall, below `100%`. Default: 20%.
+    tolerance: Option<Percent>,
+    /// Where any is named, only these responses are gated. Default: all.
+    responses: Option<BTreeMap<String, OwnGate>>,
+}
+
+/// What a record is judged by.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+pub(super) enum Against {
+    Published,
+}
+
+/// The rule of one response: give one of the two.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct OwnGate {
+    /// In place of the campaign's tolerance.
+    tolerance: Option<Percent>,
+    /// The worst value allowed, in the unit of the response. A response whose level is 0 needs it: a part of
+    /// 0 allows nothing.
+    limit: Option<f64>,
 }
 
 /// What effects are.

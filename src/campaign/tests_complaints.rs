@@ -271,13 +271,13 @@ fn responses_belong_to_the_workload() {
 fn keys_of_the_other_workload_are_refused() {
     changed(
         &[("workload:", "verify: {output: exact}\nworkload:")],
-        &["`verify.output` belongs to a `command` workload"],
+        &["`verify.output` belongs to a workload of programs"],
     );
     let text = |rest: &str| refused(&command("{n: [1]}", &["n"], rest));
     assert!(text("verify: {frames: 5}\n").contains("`verify.frames` belongs to a `packets` workload"));
     assert!(text("accept: [zero_loss]\n").contains("`zero_loss` needs a `packets` workload"));
     let both = command("{n: [1]}", &["n"], "").replace("on: here,", "on: here, shell: x,");
-    assert!(refused(&both).contains("expected one of `run` and `shell`, found both"));
+    assert!(refused(&both).contains("expected one of `run`, `shell` and `tool`, found 2"));
     let none = command("{n: [1]}", &["n"], "")
         .replace("run: [work, \"${how}\", \"${n}\"]", "env: {A: \"${how}${n}\"}");
     assert!(refused(&none).contains("`command` lacks the key `run`"));

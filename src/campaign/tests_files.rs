@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use super::tests::*;
-use super::{arms, exclusions, packets, parse, responses, schema, starter, workload};
+use super::{
+    arms, artifact, exclusions, packets, parse, phases, responses, roles, schema, starter, workload,
+};
 
 const SHIPPED: [(&str, &str); 4] = [
     ("quickstart", include_str!("../../campaigns/quickstart.yaml")),
@@ -60,7 +62,8 @@ fn the_schema_knows_the_keys_that_the_parser_knows() {
         keys.sort();
         keys
     };
-    let known: [(&str, &[&str]); 15] = [
+    let of_roles: Vec<&str> = roles::COMMAND_KEYS.into_iter().chain(roles::ROLE_KEYS).collect();
+    let known: [(&str, &[&str]); 22] = [
         ("", &parse::KEYS),
         ("Control", &arms::CONTROL_KEYS),
         ("Treatment", &arms::TREATMENT_KEYS),
@@ -69,7 +72,14 @@ fn the_schema_knows_the_keys_that_the_parser_knows() {
         ("Packets", &packets::PACKETS_KEYS),
         ("Load", &packets::LOAD_KEYS),
         ("Baseline", &parse::BASELINE_KEYS),
-        ("Command", &workload::COMMAND_KEYS),
+        ("Command", &roles::COMMAND_KEYS),
+        ("Role", &of_roles),
+        ("ReadyWhen", &roles::READY_KEYS),
+        ("EndsWith", &roles::ENDS_KEYS),
+        ("Phase", &phases::PHASE_KEYS),
+        ("Setup", &phases::SETUP_KEYS),
+        ("Build", &artifact::BUILD_KEYS),
+        ("Artifact", &artifact::ARTIFACT_KEYS),
         ("Verify", &workload::VERIFY_KEYS),
         ("Exclusion", &exclusions::EXCLUDE_KEYS),
         ("Blocks", &parse::BLOCKS_KEYS),

@@ -2,7 +2,8 @@
 
 use super::tests::*;
 use crate::model::arm::ArmKind;
-use crate::model::workload::{Invocation, LoadDeclared, OutputRule, ResolvedProgram, Work, Workload};
+use crate::model::role::{Invocation, ResolvedProgram};
+use crate::model::workload::{LoadDeclared, OutputRule, Work, Workload};
 
 #[test]
 fn what_is_left_out_has_its_documented_default() {
@@ -25,8 +26,12 @@ fn what_is_left_out_has_its_documented_default() {
     );
     assert_eq!(declared.proof_frames, 10_000);
     let Workload::Command(declared) = good(&command("{n: [1]}", &["n"], "")).workload else { panic!() };
-    assert_eq!((declared.compare, declared.stdin, declared.cwd), (OutputRule::Exact, None, None));
-    assert_eq!(declared.program, Invocation::Argv(vec!["work".into(), "${how}".into(), "${n}".into()]));
+    let role = &declared.roles[0];
+    assert_eq!(
+        (declared.compare, role.stdin.clone(), role.cwd.clone(), role.timed),
+        (OutputRule::Exact, None, None, true)
+    );
+    assert_eq!(role.program, Invocation::Argv(vec!["work".into(), "${how}".into(), "${n}".into()]));
 }
 
 #[test]
@@ -44,11 +49,14 @@ fn a_line_of_words_is_a_program_and_commands_run_here_where_no_hosts_are_named()
     let campaign = good(text);
     assert_eq!(campaign.hosts, None);
     let Workload::Command(declared) = &campaign.workload else { panic!() };
-    assert_eq!(declared.program, Invocation::Line("${text} c".into()));
+    assert_eq!(declared.roles[0].program, Invocation::Line("${text} c".into()));
     let lookup = |_: &str| Some("say 'a b'");
     let resolved = work::resolve(&campaign.workload, &lookup, &|_| None, 1);
     let Ok(Work::Command(resolved)) = resolved else { panic!("{resolved:?}") };
-    assert_eq!(resolved.program, ResolvedProgram::Argv(["say", "a b", "c"].map(String::from).to_vec()));
+    assert_eq!(
+        resolved.roles[0].program,
+        ResolvedProgram::Argv(["say", "a b", "c"].map(String::from).to_vec())
+    );
 }
 
 #[test]
@@ -115,7 +123,7 @@ responses:
         campaign.responses.iter().map(|each| (each.name.as_str(), each.primary, each.margin)).collect();
     assert_eq!(responses, [("peak_rss", false, Some(0.05)), ("wall_time", true, None)]);
     let Workload::Command(declared) = &campaign.workload else { panic!() };
-    assert_eq!((declared.compare, declared.env["A"].as_str()), (OutputRule::AnyOrder, "${n}"));
+    assert_eq!((declared.compare, declared.roles[0].env["A"].as_str()), (OutputRule::AnyOrder, "${n}"));
     let span = campaign.places.of("exclude.1.when");
     assert_eq!(&text[span.start..span.end], "hosts.here.cpu_count < 2");
     let count = campaign.places.of("blocks.count");

@@ -3,13 +3,14 @@
 use std::ops::RangeInclusive;
 
 use super::blank::fill;
+use super::role_work;
 use crate::model::frame_size::Sizes;
 use crate::model::hosts::PortRef;
+use crate::model::job::PageCache;
 use crate::model::setting;
 use crate::model::shell::{self, NoWords};
 use crate::model::workload::{
-    CommandDeclared, CommandWork, Invocation, Load, LoadDeclared, PacketWork, PacketsDeclared,
-    ResolvedProgram, RxPath, SearchPlan, TxPath, Work, Workload,
+    Load, LoadDeclared, PacketWork, PacketsDeclared, RxPath, SearchPlan, TxPath, Work, Workload,
 };
 use crate::yaml::quantity;
 
@@ -24,6 +25,11 @@ const SETTLE_MS: RangeInclusive<u64> = 0..=600_000;
 const QUEUE: RangeInclusive<u64> = 0..=4095;
 /// `CPU_SETSIZE` of the C library.
 const CPU: RangeInclusive<u64> = 0..=1023;
+const CPU_COUNT: RangeInclusive<u64> = 1..=1024;
+/// An agent remembers 4096 jobs at once, and one run has to fit in beside others.
+const INVOCATIONS: RangeInclusive<u64> = 1..=1000;
+const TCP_PORT: RangeInclusive<u64> = 1..=65535;
+const PATIENCE_MS: RangeInclusive<u64> = 1..=86_400_000;
 /// What the receiver's tool takes, in MiB.
 const RING_MIB: RangeInclusive<u64> = 4..=4096;
 const MOST_TRIALS: RangeInclusive<u64> = 2..=1000;
@@ -56,6 +62,20 @@ pub(super) enum Field {
     Cpu,
     Ring,
     Host,
+    /// How many processors a role is confined to.
+    CpuCount,
+    /// `cold` or `warm`.
+    Cache,
+    /// How often a program is started.
+    Invocations,
+    /// A SHA-256 in hex digits.
+    Digest,
+    /// A TCP port to be listened on.
+    TcpPort,
+    /// A regular expression over lines.
+    Pattern,
+    /// How long a role may take until it is ready.
+    Patience,
     /// A line that has words without a shell.
     Line,
     /// A path or program: any text that is not empty.
@@ -91,6 +111,14 @@ impl Field {
             Field::Queue => queue(text).map(drop),
             Field::Cpu => cpu(text).map(drop),
             Field::Ring => ring_mib(text).map(drop),
+            Field::CpuCount => cpu_count(text).map(drop),
+            Field::Cache => cache(text).map(drop),
+            Field::Invocations => invocations(text).map(drop),
+            Field::Digest if text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit()) => Ok(()),
+            Field::Digest => Err("a SHA-256 in 64 hex digits".to_owned()),
+            Field::TcpPort => tcp_port(text).map(drop),
+            Field::Pattern => pattern(text).map(drop),
+            Field::Patience => patience_ms(text).map(drop),
             Field::Host if is_name(text) => Ok(()),
             Field::Host => Err("the name of a host in the hosts file".to_owned()),
             Field::Line => line(text).map(drop),
@@ -113,11 +141,11 @@ pub fn resolve<'a>(
         Workload::Packets(declared) => {
             packets(declared, lookup, ports, seed).map(|work| Work::Packets(Box::new(work)))
         }
-        Workload::Command(declared) => command(declared, lookup).map(Work::Command),
+        Workload::Command(declared) => role_work::resolve(declared, lookup).map(Work::Command),
     }
 }
 
-type Lookup<'l, 'a> = &'l dyn Fn(&str) -> Option<&'a str>;
+pub(super) type Lookup<'l, 'a> = &'l dyn Fn(&str) -> Option<&'a str>;
 
 fn packets(
     declared: &PacketsDeclared,
@@ -193,39 +221,7 @@ fn load(declared: &LoadDeclared, duration_ms: u64, lookup: Lookup<'_, '_>) -> Re
     }
 }
 
-fn command(declared: &CommandDeclared, lookup: Lookup<'_, '_>) -> Result<CommandWork, String> {
-    let text = |what: &str, template: &str, kind: Field| {
-        field(what, template, lookup, |text| kind.check(text).map(|()| text.to_owned()))
-    };
-    let maybe = |what: &str, template: &Option<String>| {
-        template.as_deref().map(|template| text(what, template, Field::Words)).transpose()
-    };
-    let program = match &declared.program {
-        Invocation::Line(template) => ResolvedProgram::Argv(field("run", template, lookup, line)?),
-        Invocation::Shell(script) => ResolvedProgram::Shell(text("shell", script, Field::Words)?),
-        Invocation::Argv(argv) => {
-            let kind = |at: usize| if at == 0 { Field::Words } else { Field::Text };
-            let argv = argv.iter().enumerate().map(|(at, each)| text("run", each, kind(at)));
-            ResolvedProgram::Argv(argv.collect::<Result<_, _>>()?)
-        }
-    };
-    let env = declared.env.iter().map(|(name, value)| Ok((name.clone(), text("env", value, Field::Text)?)));
-    Ok(CommandWork {
-        host: text("on", &declared.on, Field::Host)?,
-        program,
-        env: env.collect::<Result<_, String>>()?,
-        cwd: maybe("cwd", &declared.cwd)?,
-        stdin: maybe("stdin", &declared.stdin)?,
-        inputs: declared
-            .inputs
-            .iter()
-            .map(|each| text("inputs", each, Field::Words))
-            .collect::<Result<_, _>>()?,
-        compare: declared.compare,
-    })
-}
-
-fn line(text: &str) -> Result<Vec<String>, String> {
+pub(super) fn line(text: &str) -> Result<Vec<String>, String> {
     shell::words(text).map_err(|why| match why {
         NoWords::NeedsShell(sign) => format!(
             "a program and plain words, since `{}` needs a shell (write `shell:` in place of `run:`, or quote it)",
@@ -241,7 +237,7 @@ pub fn filled<'a>(template: &str, lookup: &dyn Fn(&str) -> Option<&'a str>) -> R
     fill(template, lookup)
 }
 
-fn field<T>(
+pub(super) fn field<T>(
     what: &str,
     template: &str,
     lookup: Lookup<'_, '_>,
@@ -286,8 +282,38 @@ fn queue(text: &str) -> Result<u32, String> {
     quantity::count(text, QUEUE).map(|count| count as u32)
 }
 
-fn cpu(text: &str) -> Result<u32, String> {
+pub(super) fn cpu(text: &str) -> Result<u32, String> {
     quantity::count(text, CPU).map(|count| count as u32)
+}
+
+pub(super) fn cpu_count(text: &str) -> Result<u32, String> {
+    quantity::count(text, CPU_COUNT).map(|count| count as u32)
+}
+
+pub(super) fn invocations(text: &str) -> Result<u32, String> {
+    quantity::count(text, INVOCATIONS).map(|count| count as u32)
+}
+
+pub(super) fn cache(text: &str) -> Result<PageCache, String> {
+    word(text, &[("cold", PageCache::Cold), ("warm", PageCache::Warm)])
+}
+
+pub(super) fn tcp_port(text: &str) -> Result<u16, String> {
+    quantity::count(text, TCP_PORT).map(|port| port as u16)
+}
+
+/// The text itself, once it has been compiled.
+pub(super) fn pattern(text: &str) -> Result<String, String> {
+    let wanted = |why: String| format!("a regular expression ({why})");
+    match regex::Regex::new(text) {
+        Ok(_) if text.is_empty() => Err(wanted("an empty one fits every line".into())),
+        Ok(_) => Ok(text.to_owned()),
+        Err(error) => Err(wanted(error.to_string().lines().last().unwrap_or_default().trim().to_owned())),
+    }
+}
+
+pub(super) fn patience_ms(text: &str) -> Result<u64, String> {
+    quantity::duration_ms(text, PATIENCE_MS)
 }
 
 fn ring_mib(text: &str) -> Result<u32, String> {
@@ -331,7 +357,7 @@ fn is_name(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::workload::{OutputRule, SearchDeclared};
+    use crate::model::workload::SearchDeclared;
 
     fn lookup(name: &str) -> Option<&'static str> {
         match name {
@@ -430,28 +456,5 @@ mod tests {
         assert!(wrong(&|it| it.duration = "${sizes}".into()).contains("`${sizes}` is no variable"));
         assert!(wrong(&|it| it.between.1 = "rx.p".into()).contains("the hosts file has no port `rx.p`"));
         assert!(wrong(&|it| it.between.1 = "tx.port0".into()).contains("expected two ports"));
-    }
-
-    #[test]
-    fn a_command_keeps_its_arguments_apart_and_as_typed() {
-        let declared = CommandDeclared {
-            on: "tx".into(),
-            program: Invocation::Argv(vec!["work".into(), "a b".into(), "".into(), "--size=${size}".into()]),
-            env: [("SIZE".to_owned(), "${size}".to_owned())].into(),
-            cwd: None,
-            stdin: Some("/etc/hosts".into()),
-            inputs: vec!["/data/${size}".into()],
-            compare: OutputRule::Exact,
-        };
-        let Ok(Work::Command(work)) = resolve(&Workload::Command(declared.clone()), &lookup, &interface, 7)
-        else {
-            panic!("no command")
-        };
-        let argv = ["work", "a b", "", "--size=64"].map(String::from);
-        assert_eq!(work.program, ResolvedProgram::Argv(argv.to_vec()));
-        assert_eq!((work.env["SIZE"].as_str(), work.inputs[0].as_str()), ("64", "/data/64"));
-        let empty = CommandDeclared { program: Invocation::Argv(vec![" ".into()]), ..declared };
-        let error = resolve(&Workload::Command(empty), &lookup, &interface, 7).unwrap_err();
-        assert!(error.starts_with("run: expected text that is not empty"), "{error}");
     }
 }

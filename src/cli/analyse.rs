@@ -139,13 +139,12 @@ fn line(name: &str, complaint: &Complaint) -> String {
 }
 
 fn print(findings: &Findings, json: bool) -> Result<(), Failure> {
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    let written = if json {
-        serde_json::to_writer(&mut out, findings).map_err(std::io::Error::from).and_then(|()| writeln!(out))
-    } else {
-        write!(out, "{}", table(findings, columns())).and_then(|()| {
-            findings.cautions.iter().try_for_each(|caution| writeln!(out, "caution: {caution}"))
-        })
-    };
-    super::voice::written(written.and_then(|()| out.flush()))
+    if json {
+        return super::voice::answer_json(findings);
+    }
+    let mut out = super::voice::words();
+    let written = write!(out, "{}", table(findings, columns()));
+    let mut cautions =
+        || findings.cautions.iter().try_for_each(|caution| writeln!(out, "caution: {caution}"));
+    super::voice::written(written.and_then(|()| cautions()).and_then(|()| out.flush()))
 }

@@ -21,10 +21,9 @@ pub struct Arguments {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 all that was asked was done and holds; 1 a fault of ours; 2 bad input; 4 cells \
-refused; 5 incomplete (rejected, timed out, failed or interrupted runs); 6 a host could not be put \
-back; 8 nothing measured; \
-12 a host is unavailable; 13 this machine (disk full, folder not writable).";
+Exit codes: 0 all that was asked was done and holds; 1 a fault of ours; 2 bad input; 3 regression; \
+4 cells refused; 5 incomplete (rejected, timed out, failed or interrupted runs); 6 a host could not be put \
+back; 7 stale baseline; 8 nothing measured; 9 not comparable; 10 inconclusive; 11 no baseline; 12 a host is unavailable; 13 this machine (disk full, folder not writable).";
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -40,8 +39,20 @@ pub enum Command {
     Resume(ResumeArgs),
     /// Measure one cell again, with its control, as a new block beside the first runs
     Rerun(RerunArgs),
-    /// Build the report and tables of a record again, from its journal
-    Report(RecordArgs),
+    /// Build the report and tables of a record again, from its journal, and print the answer with small plots
+    Report(ReportArgs),
+    /// Show one cell of a record: its runs, values, proof, commands, reasons, and how to measure it again
+    Show(ShowArgs),
+    /// Take a run out of the analysis of its record, or back into it, with a reason that every report shows
+    Annotate(AnnotateArgs),
+    /// Make a record official: its numbers become the published ones and the gate's, in one act
+    Publish(PublishArgs),
+    /// Take a publication back; the one before it is in force again
+    Unpublish(UnpublishArgs),
+    /// Judge a record by what is published: pass, regression, stale baseline and more, each with its exit code
+    Gate(GateArgs),
+    /// List the records of a campaign with outcomes, verdicts and the trend of the primary response
+    History(HistoryArgs),
     /// Judge a CSV table or hyperfine's JSON export as a record is judged
     Analyse(AnalyseArgs),
     /// Write a commented campaign and hosts file to start from
@@ -51,7 +62,7 @@ pub enum Command {
     Hosts(HostsCommand),
     /// Put back on a host what a killed session left changed; the next session does it by itself too
     Restore(RestoreArgs),
-    /// Print the JSON Schema of campaign, hosts or dead-ends files, or of findings
+    /// Print the JSON Schema of campaign, hosts or dead-ends files, or of findings; or what the columns of CSV files mean
     Schema(SchemaArgs),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
@@ -91,7 +102,7 @@ pub struct PlanArgs {
     pub limit: u64,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct LabArgs {
     /// Binary for hosts of another architecture, e.g. aarch64=target/aarch64/fieldtrial
     #[arg(long = "agent", value_name = "ARCH=PATH", value_parser = arch_and_path)]
@@ -135,13 +146,63 @@ pub struct RerunArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct RecordArgs {
+pub struct ReportArgs {
     /// Folder of the record
     pub record: PathBuf,
+    /// Open the page in the desktop's browser
+    #[arg(long)]
+    pub open: bool,
+    /// Draw with no other letters than ASCII; a terminal whose locale is not UTF-8 gets that anyway
+    #[arg(long, conflicts_with = "json")]
+    pub ascii: bool,
     /// Answer as JSON on standard output
     #[arg(long)]
     pub json: bool,
 }
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Folder of the record
+    pub record: PathBuf,
+    /// Id of the cell, as tables and the report show it
+    #[arg(long, value_name = "ID")]
+    pub cell: String,
+    /// Draw with no other letters than ASCII; a terminal whose locale is not UTF-8 gets that anyway
+    #[arg(long, conflicts_with = "json")]
+    pub ascii: bool,
+    /// Answer as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Takes a run out of the analysis of its record, or back into it.
+///
+/// There is no other way to leave a run out. Nothing is deleted: the run, who annotated it, when and
+/// why stay in the record, and every report gives the verdict with the run and without it. The run
+/// counts as rejected, so that an arm that loses more runs than its control cannot win by that.
+#[derive(Debug, Args)]
+#[command(after_help = ANNOTATE_EXAMPLES)]
+pub struct AnnotateArgs {
+    /// Folder of the record
+    pub record: PathBuf,
+    /// The run, as CELL#BLOCK.ATTEMPT; may be given several times
+    #[arg(long = "run", value_name = "RUN", required = true)]
+    pub runs: Vec<String>,
+    /// Take it out of the analysis, because of this
+    #[arg(long, value_name = "REASON", conflicts_with = "valid", required_unless_present = "valid")]
+    pub invalid: Option<String>,
+    /// Take it back into the analysis, because of this
+    #[arg(long, value_name = "REASON")]
+    pub valid: Option<String>,
+    /// Answer as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+const ANNOTATE_EXAMPLES: &str = "\
+Examples:
+  fieldtrial annotate RECORD --run 'size=64/new#3.1' --invalid 'the cable was pulled at 14:02'
+  fieldtrial annotate RECORD --run 'size=64/new#3.1' --valid 'it was the other cable'";
 
 /// Judges data of any origin by the method that records are judged by.
 ///
@@ -294,6 +355,92 @@ pub struct RestoreArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct PublishArgs {
+    /// Folder of the record
+    pub record: PathBuf,
+    /// Why these numbers become official; it is kept
+    #[arg(long, value_name = "TEXT")]
+    pub why: String,
+    /// Who publishes [default: the name of the user]
+    #[arg(long, value_name = "NAME")]
+    pub by: Option<String>,
+    /// Lower what is official, for this reason; it is printed from then on
+    #[arg(long, value_name = "REASON")]
+    pub lower: Option<String>,
+    /// Publish in spite of what speaks against it, for this reason; the page shows both
+    #[arg(long, value_name = "REASON")]
+    pub force: Option<String>,
+    /// Answer as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct UnpublishArgs {
+    /// Folder of the published record; it need not be there any more
+    pub record: PathBuf,
+    /// Why; it is kept beside the publication
+    #[arg(long, value_name = "TEXT")]
+    pub why: String,
+    /// Who takes it back [default: the name of the user]
+    #[arg(long, value_name = "NAME")]
+    pub by: Option<String>,
+    /// Answer as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Judges every gated response of every cell by what `publish` made official.
+///
+/// A value passes where every replicate stands at or above the floor, and is a regression where the median is
+/// below it. The baseline is stale where this record, or two in a row since it was published, stand above it:
+/// the product did not fail, but a fall could hide.
+#[derive(Debug, Args)]
+#[command(after_help = GATE_EXITS)]
+pub struct GateArgs {
+    /// Folder of the record
+    pub record: PathBuf,
+    /// Measure every cell that failed once more, with its control, before the verdict stands
+    #[arg(long)]
+    pub again: bool,
+    /// How to answer
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: GateFormat,
+    /// Write the answer to this file
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub lab: LabArgs,
+    /// Answer as JSON on standard output; `fieldtrial schema gate` describes it
+    #[arg(long)]
+    pub json: bool,
+}
+
+const GATE_EXITS: &str = "\
+Exit codes: 0 pass; 3 regression; 7 stale baseline; 8 nothing measured; 9 not comparable; 10 inconclusive; \
+11 no baseline.";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GateFormat {
+    Text,
+    Json,
+    Junit,
+    Markdown,
+}
+
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    /// Campaign file, or the name of a campaign
+    pub campaign: PathBuf,
+    /// Folder that records lie in
+    #[arg(long, default_value = "reports", value_name = "DIR")]
+    pub reports: PathBuf,
+    /// Answer as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct SchemaArgs {
     pub file: SchemaOf,
 }
@@ -304,6 +451,9 @@ pub enum SchemaOf {
     Hosts,
     DeadEnds,
     Findings,
+    Gate,
+    /// Not a schema: every column of a record's CSV files with type, unit and meaning, as CSV
+    Columns,
 }
 
 fn column_and_level(text: &str) -> Result<(String, String), String> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::args::CampaignArgs;
 use super::failure::{Failure, Outcome};
 use super::load::{Loaded, load};
-use super::voice::{answer, counted};
+use super::voice::{answer, answer_json, counted};
 use crate::yaml::to_json;
 
 pub fn check(args: &CampaignArgs) -> Outcome {
@@ -42,5 +42,5 @@ fn print_json(good: bool, loaded: Option<&Loaded>, failure: Option<&Failure>) ->
         (_, Some(Failure::Complaints { complaints, source })) => to_json(complaints, source),
         _ => serde_json::json!([]),
     };
-    answer(serde_json::json!({ "ok": good, "complaints": complaints }))
+    answer_json(&serde_json::json!({ "ok": good, "complaints": complaints }))
 }

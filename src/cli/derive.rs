@@ -5,9 +5,11 @@ use super::failure::Failure;
 use crate::analysis::findings::Findings;
 use crate::analysis::judge::{judge, losses};
 use crate::campaign::Expected;
-use crate::evidence::counters::counters_csv;
+use crate::evidence::counters::counters;
 use crate::evidence::fold::Evidence;
-use crate::evidence::rows;
+use crate::evidence::rows::{rejected, samples};
+use crate::evidence::runs::runs;
+use crate::evidence::sheet::{Sheet, dictionary};
 use crate::model::cell::CellId;
 use crate::model::outcome::{Fate, RunOutcome};
 use crate::record::{Folder, RecordError};
@@ -18,19 +20,24 @@ pub fn derive(folder: &Folder, evidence: &Evidence) -> Result<Findings, Failure>
     let findings = judge(evidence);
     let json = serde_json::to_string_pretty(&findings).map_err(|e| Failure::Fault(e.to_string()))?;
     let page = report::page(evidence, &findings).map_err(|e| Failure::Fault(e.to_string()))?;
-    let files = [
-        ("runs.csv", rows::runs_csv(evidence)),
-        ("samples.csv", rows::samples_csv(evidence)),
-        ("counters.csv", counters_csv(evidence)),
-        ("rejected.csv", rows::rejected_csv(evidence, &losses(&findings))),
-        ("findings.json", json + "\n"),
-        (Folder::PAGE, page),
-    ];
+    let sheets = sheets(evidence, &findings);
+    let dictionary = dictionary(&sheets);
+    let tables = sheets.into_iter().chain([dictionary]).map(|sheet| (sheet.file, sheet.csv()));
+    let files = [("findings.json", json + "\n"), (Folder::PAGE, page)];
     let losses = report::dead_ends::dead_ends(evidence, &findings).map(|text| (Folder::LOSSES, text));
-    for (name, text) in files.into_iter().chain(losses) {
+    if losses.is_none() {
+        // An annotation or a rerun may have taken back what an earlier judgement called a loss.
+        let _ = std::fs::remove_file(folder.file(Folder::LOSSES));
+    }
+    for (name, text) in tables.chain(files).chain(losses) {
         folder.put(name, &text).map_err(|error| underived(folder, &error))?;
     }
     Ok(findings)
+}
+
+/// The tables of a record, without their dictionary.
+pub fn sheets(evidence: &Evidence, findings: &Findings) -> Vec<Sheet> {
+    vec![runs(evidence), samples(evidence), counters(evidence), rejected(evidence, &losses(findings))]
 }
 
 fn underived(folder: &Folder, error: &RecordError) -> Failure {

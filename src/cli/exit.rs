@@ -6,28 +6,38 @@ pub enum Exit {
     Done,
     Fault,
     BadInput,
+    Regression,
     /// Cells refused though the rest was measured.
     Refused,
     /// Rejected, timed out, failed or interrupted runs.
     Incomplete,
     /// A host is not as it was.
     NotPutBack,
+    StaleBaseline,
     NothingMeasured,
+    NotComparable,
+    Inconclusive,
+    NoBaseline,
     HostUnavailable,
     /// This machine: disk full, folder not writable.
     Workstation,
 }
 
 /// The first that holds is the exit code.
-const PRECEDENCE: [Exit; 8] = [
+const PRECEDENCE: [Exit; 13] = [
     Exit::Fault,
     Exit::BadInput,
     Exit::Workstation,
     Exit::NotPutBack,
     Exit::HostUnavailable,
     Exit::NothingMeasured,
+    Exit::Regression,
+    Exit::NotComparable,
+    Exit::NoBaseline,
+    Exit::StaleBaseline,
     Exit::Incomplete,
     Exit::Refused,
+    Exit::Inconclusive,
 ];
 
 impl Exit {
@@ -36,10 +46,15 @@ impl Exit {
             Exit::Done => 0,
             Exit::Fault => 1,
             Exit::BadInput => 2,
+            Exit::Regression => 3,
             Exit::Refused => 4,
             Exit::Incomplete => 5,
             Exit::NotPutBack => 6,
+            Exit::StaleBaseline => 7,
             Exit::NothingMeasured => 8,
+            Exit::NotComparable => 9,
+            Exit::Inconclusive => 10,
+            Exit::NoBaseline => 11,
             Exit::HostUnavailable => 12,
             Exit::Workstation => 13,
         }

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use super::exit::Exit;
-use super::voice::aside;
+use super::voice::{aside, painted_aside};
 use crate::record::RecordError;
 use crate::yaml::{Complaint, Source, render};
 
@@ -49,7 +49,7 @@ impl Failure {
 /// All complaints about one file, with carets, on standard error.
 pub fn print_complaints(complaints: &[Complaint], source: &Source) {
     let colour = std::io::stderr().is_terminal();
-    aside(render(complaints, source, colour).trim_end_matches('\n'));
+    painted_aside(render(complaints, source, colour).trim_end_matches('\n'));
     aside("");
 }
 

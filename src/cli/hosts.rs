@@ -11,7 +11,7 @@ use super::exit::Exit;
 use super::failure::{Failure, Outcome};
 use super::lab::{Opened, open_hosts};
 use super::load::load_hosts;
-use super::voice::answer;
+use super::voice::{answer, answer_json};
 use crate::conduct::check_host;
 use crate::inventory::discovered;
 use crate::model::change::{Seen, named};
@@ -62,7 +62,7 @@ fn check(file: &Path, lab: &LabArgs, as_json: bool) -> Outcome {
         answer(format_args!("{}\n", settings_table(&settings)))?;
     }
     if as_json {
-        answer(json!({ "ok": all_met, "hosts": told }))?;
+        answer_json(&json!({ "ok": all_met, "hosts": told }))?;
     }
     Ok(if all_met { vec![] } else { vec![Exit::Refused] })
 }

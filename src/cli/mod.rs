@@ -1,22 +1,30 @@
 //! The front door: arguments, terminal, exit codes; wiring only.
 
 mod analyse;
+mod annotate;
 mod args;
 mod check;
 mod derive;
+mod desktop;
 mod exit;
 mod failure;
+mod gate;
+mod history;
 mod hosts;
 mod init;
 mod lab;
 mod load;
 mod plan;
+mod plan_roles;
 mod progress;
+mod publish;
 mod report;
 mod restore;
 mod run;
 mod schema;
+mod selection;
 mod session;
+mod show;
 mod signals;
 mod tool;
 mod versus;
@@ -66,6 +74,12 @@ fn dispatch(command: Command) -> Outcome {
         Command::Resume(args) => run::resume(&args),
         Command::Rerun(args) => run::rerun(&args),
         Command::Report(args) => report::report(&args),
+        Command::Publish(args) => publish::publish(&args),
+        Command::Unpublish(args) => publish::unpublish(&args),
+        Command::Gate(args) => gate::gate(&args),
+        Command::History(args) => history::history(&args),
+        Command::Show(args) => show::show(&args),
+        Command::Annotate(args) => annotate::annotate(&args),
         Command::Restore(args) => restore::restore(&args),
         Command::Hosts(command) => hosts::hosts(&command),
         Command::Schema(args) => schema::schema(&args),

@@ -1,6 +1,6 @@
 //! `plan`: every run in order, excluded cells with reasons, counts, time and size.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use super::args::PlanArgs;
 use super::exit::Exit;
@@ -23,15 +23,15 @@ pub fn plan(args: &PlanArgs) -> Outcome {
     let plan = loaded.plan(&last_seen(&cache(), &loaded.hosts_source.text))?;
     let estimate = estimate(&plan);
     let reach = could_detect(args, &plan)?;
-    let out = io::stdout().lock();
-    let mut out = BufWriter::with_capacity(1 << 16, out);
     let written = if args.campaign.json {
-        print_json(&mut out, &plan, &estimate, &reach)
+        let mut out = super::voice::json();
+        print_json(&mut out, &plan, &estimate, &reach).and_then(|()| out.flush())
     } else {
         loaded.print_warnings();
-        print_text(&mut out, &plan, &estimate, &reach, args.limit)
+        let mut out = super::voice::words();
+        print_text(&mut out, &plan, &estimate, &reach, args.limit).and_then(|()| out.flush())
     };
-    super::voice::written(written.and_then(|()| out.flush()))?;
+    super::voice::written(written)?;
     Ok(if estimate.runs == 0 { vec![Exit::NothingMeasured] } else { vec![] })
 }
 
@@ -100,6 +100,9 @@ fn print_text(
     if let Some(settle_ms) = estimate.settle_ms_least.filter(|ms| *ms < SETTLE_MS) {
         writeln!(out, "settles for {settle_ms} ms before rates count, shorter than the default of 5 s")?;
     }
+    for line in super::plan_roles::lines(&plan.campaign.workload) {
+        writeln!(out, "{line}")?;
+    }
     for (name, reason) in &plan.campaign.reattempt {
         writeln!(out, "tries the dead end `{name}` again: {reason}")?;
     }
@@ -163,6 +166,7 @@ pub fn print_json(
     write!(out, "{{\"campaign\":{},\"estimate\":{},", text(&plan.campaign.name), text(estimate))?;
     write!(out, "\"reattempt\":{},", text(&plan.campaign.reattempt))?;
     write!(out, "\"could_detect\":{},", text(reach))?;
+    write!(out, "\"roles\":{},", text(&super::plan_roles::lines(&plan.campaign.workload)))?;
     write!(
         out,
         "\"blocks\":{},\"most_blocks\":{},\"seed\":{},\"cells\":[",

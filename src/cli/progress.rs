@@ -13,6 +13,7 @@ use crate::conduct::{Stop, Watch};
 use crate::evidence::event::RunNote;
 use crate::model::cell::{CellId, RunKey};
 use crate::model::outcome::RunOutcome;
+use crate::report::number::visible;
 
 /// Progress goes to standard error; standard output is for the answer.
 pub struct Progress {
@@ -72,7 +73,7 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.inc(1);
             if notable {
-                bar.println(line);
+                bar.println(visible(&line));
             }
             bar.set_message(self.tally());
         } else if notable || done == total || self.last_line.elapsed() >= LINE_EVERY {
@@ -124,7 +125,8 @@ impl Watch for Progress {
     fn run_began(&mut self, run: &RunKey) {
         if let Some(bar) = &self.bar {
             let tally = self.tally();
-            bar.set_message(if tally.is_empty() { run.to_string() } else { format!("{tally}  {run}") });
+            let run = visible(&run.to_string());
+            bar.set_message(if tally.is_empty() { run } else { format!("{tally}  {run}") });
         }
     }
 

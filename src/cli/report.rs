@@ -1,25 +1,26 @@
 //! `report`: everything derived from a journal, built again; and the answer on the terminal.
 
-use std::io::Write;
-
-use super::args::RecordArgs;
+use super::args::ReportArgs;
 use super::derive::{derive, exits};
+use super::desktop;
 use super::failure::{Failure, Outcome};
 use super::load::load_record;
-use super::voice::{aside, columns};
+use super::voice::{answer_json, aside, columns, in_colour, only_ascii, painted};
 use crate::analysis::findings::Findings;
 use crate::campaign::Expected;
-use crate::record::{Folder, read};
-use crate::report::table;
+use crate::record::{Folder, Read, read};
+use crate::report::look::Look;
+use crate::report::terminal;
 
-pub fn report(args: &RecordArgs) -> Outcome {
+pub fn report(args: &ReportArgs) -> Outcome {
     let folder = Folder::open(&args.record)?;
-    let read = read(&folder)?;
-    if read.torn_bytes > 0 {
-        aside(format_args!("the journal's last line is torn ({} bytes) and is left out", read.torn_bytes));
-    }
+    let read = whole(&folder)?;
     let findings = derive(&folder, &read.evidence)?;
-    print_answer(&folder, &findings, args.json)?;
+    let text = terminal(&read.evidence, &findings, &look(args.ascii));
+    print_answer(&folder, &findings, &text, args.json)?;
+    if args.open {
+        desktop::open(&folder.file(Folder::PAGE))?;
+    }
     let expect = match load_record(&folder, &read.evidence) {
         Ok(loaded) => loaded.campaign.expect,
         Err(failure) => {
@@ -31,22 +32,33 @@ pub fn report(args: &RecordArgs) -> Outcome {
     Ok(exits(&read.evidence, &expect))
 }
 
-/// The summary table and where the record lies, or the findings as JSON.
-pub fn print_answer(folder: &Folder, findings: &Findings, json: bool) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    let written = if json {
-        let answer = serde_json::json!({ "record": folder.path(), "findings": findings });
-        writeln!(out, "{answer}")
-    } else {
-        writeln!(out, "{}", table(findings, columns()))
-            .and_then(|()| writeln!(out, "record  {}", folder.path().display()))
-            .and_then(|()| writeln!(out, "report  {}", folder.file(Folder::PAGE).display()))
-            .and_then(|()| match folder.file(Folder::LOSSES) {
-                losses if losses.is_file() => {
-                    writeln!(out, "losses  {}  (entries ready for a dead-ends file)", losses.display())
-                }
-                _ => Ok(()),
-            })
-    };
-    super::voice::written(written)
+/// The journal of a record; a torn last line is told and left out.
+pub fn whole(folder: &Folder) -> Result<Read, Failure> {
+    let read = read(folder)?;
+    if read.torn_bytes > 0 {
+        aside(format_args!("the journal's last line is torn ({} bytes) and is left out", read.torn_bytes));
+    }
+    Ok(read)
+}
+
+/// What standard output can show.
+pub fn look(ascii: bool) -> Look {
+    Look { width: columns(), ascii: ascii || only_ascii(), colour: in_colour() }
+}
+
+/// The answer in words and where the record lies, or the findings as JSON.
+pub fn print_answer(folder: &Folder, findings: &Findings, words: &str, json: bool) -> Result<(), Failure> {
+    if json {
+        return answer_json(&serde_json::json!({ "record": folder.path(), "findings": findings }));
+    }
+    let mut text = format!(
+        "{words}\nrecord  {}\nreport  {}",
+        folder.path().display(),
+        folder.file(Folder::PAGE).display()
+    );
+    let losses = folder.file(Folder::LOSSES);
+    if losses.is_file() {
+        text.push_str(&format!("\nlosses  {}  (entries ready for a dead-ends file)", losses.display()));
+    }
+    painted(&text)
 }

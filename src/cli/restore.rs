@@ -7,7 +7,7 @@ use super::exit::Exit;
 use super::failure::{Failure, Outcome};
 use super::lab::{connect, unavailable};
 use super::load::load_hosts;
-use super::voice::answer;
+use super::voice::{answer, answer_json};
 use crate::conduct::lab::Lab;
 use crate::model::change::PutBack;
 use crate::model::hosts::{Become, Host, Transport};
@@ -52,7 +52,7 @@ pub fn restore(args: &RestoreArgs) -> Outcome {
     done.stuck.retain(|why| why.contains("cannot be read"));
     done.stuck.extend(again.stuck);
     match args.json {
-        true => answer(json!({ "ok": done.stuck.is_empty(), "host": host.name, "restored": done }))?,
+        true => answer_json(&json!({ "ok": done.stuck.is_empty(), "host": host.name, "restored": done }))?,
         false => answer(told(&host.name, &done))?,
     }
     Ok(if done.stuck.is_empty() { vec![] } else { vec![Exit::NotPutBack] })

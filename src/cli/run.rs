@@ -10,14 +10,16 @@ use super::failure::{Failure, Outcome, unwritable};
 use super::lab::open;
 use super::load::{Loaded, load, load_record};
 use super::report::print_answer;
+use super::selection;
 use super::session::{Session, now, opening};
-use super::voice::aside;
+use super::voice::{aside, columns};
 use crate::conduct::{Asked, Ended};
 use crate::design::plan::Plan;
 use crate::evidence::event::{Event, SessionKind};
 use crate::evidence::fold::Evidence;
 use crate::model::outcome::RunOutcome;
 use crate::record::{Folder, Writer, read};
+use crate::report::table;
 
 pub fn run(args: &RunArgs) -> Outcome {
     let loaded = load(&args.campaign.campaign, args.campaign.hosts.as_deref())?;
@@ -46,8 +48,9 @@ pub fn carry_out(
             return Err(failure);
         }
     };
-    let ended = session.conduct(&folder, &plan, &Evidence::default(), Asked::Rest)?;
-    let exits = finish(&folder, &plan, &ended, json, false)?;
+    let ended =
+        session.conduct(&folder, &loaded.campaign_folder, &plan, &Evidence::default(), Asked::Rest)?;
+    let exits = finish(&folder, &plan, &ended, Some(json), false)?;
     Ok((folder, exits))
 }
 
@@ -79,7 +82,7 @@ pub fn resume(args: &ResumeArgs) -> Outcome {
     if before.evidence.complete && !interrupted {
         let runs = before.evidence.sums().runs;
         aside(format_args!("{runs} of {runs} runs are there; nothing was left to run"));
-        return finish(&folder, &plan, &Ended::Complete, args.json, false);
+        return finish(&folder, &plan, &Ended::Complete, Some(args.json), false);
     }
     if before.torn_bytes > 0 {
         aside(format_args!(
@@ -93,16 +96,26 @@ pub fn resume(args: &ResumeArgs) -> Outcome {
         let opened = Event::Opened(Box::new(opening(&plan, &folder.name(), &loaded)));
         writer.append_event(&now(), &opened).map_err(|e| unwritable(folder.path(), &e))?;
     }
-    Continued { folder, loaded, before, writer }.go_on(Asked::Rest, &args.lab, args.json)
+    Continued { folder, loaded, before, writer }.go_on(Asked::Rest, &args.lab, Some(args.json))
 }
 
 pub fn rerun(args: &RerunArgs) -> Outcome {
+    again(args, true)
+}
+
+/// A rerun whose answer somebody else gives.
+pub fn rerun_quietly(args: &RerunArgs) -> Outcome {
+    again(args, false)
+}
+
+fn again(args: &RerunArgs, answers: bool) -> Outcome {
     let folder = Folder::open(&args.record)?;
     let before = read(&folder)?;
     let loaded = load_record(&folder, &before.evidence)?;
     let plan = loaded.plan(&BTreeMap::new())?;
     let Some(cell) = plan.find(&args.cell) else {
-        return Err(Failure::Input(unknown_cell(&plan, &args.cell)));
+        let known = (0..plan.cells().min(selection::SEARCHED)).map(|cell| plan.id(cell).0);
+        return Err(Failure::Input(selection::unknown("cell", &args.cell, known)));
     };
     if let Some(known) = before.evidence.cells.get(&plan.id(cell))
         && let Some(reason) = &known.reason
@@ -115,7 +128,11 @@ pub fn rerun(args: &RerunArgs) -> Outcome {
     }
     let writer = Writer::append(&folder, &before)?;
     let before = before.evidence;
-    Continued { folder, loaded, before, writer }.go_on(Asked::Again(cell), &args.lab, args.json)
+    Continued { folder, loaded, before, writer }.go_on(
+        Asked::Again(cell),
+        &args.lab,
+        answers.then_some(args.json),
+    )
 }
 
 /// A record that is written to again.
@@ -127,20 +144,28 @@ struct Continued {
 }
 
 impl Continued {
-    fn go_on(self, asked: Asked, lab: &LabArgs, json: bool) -> Outcome {
+    fn go_on(self, asked: Asked, lab: &LabArgs, json: Option<bool>) -> Outcome {
         let lab = open(&self.loaded.plan(&BTreeMap::new())?, &self.loaded.hosts_source, lab)?;
         let plan = self.loaded.unchecked_plan(&lab.facts);
         let again = asked != Asked::Rest;
         let kind = if again { SessionKind::Rerun } else { SessionKind::Resume };
-        let ended = Session::new(self.writer, lab, kind).conduct(&self.folder, &plan, &self.before, asked)?;
+        let session = Session::new(self.writer, lab, kind);
+        let folder = &self.loaded.campaign_folder;
+        let ended = session.conduct(&self.folder, folder, &plan, &self.before, asked)?;
         finish(&self.folder, &plan, &ended, json, again)
     }
 }
 
-fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: bool, again: bool) -> Outcome {
+/// `json` is how to answer; None where somebody else does.
+fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: Option<bool>, again: bool) -> Outcome {
     let evidence = read(folder)?.evidence;
     let findings = derive(folder, &evidence)?;
-    print_answer(folder, &findings, json)?;
+    if let Some(json) = json {
+        print_answer(folder, &findings, &table(&findings, columns()), json)?;
+    }
+    if !again {
+        super::history::remember(folder, &evidence)?;
+    }
     let expect = &plan.campaign.expect;
     let mut exits = if again { rerun_exits(&evidence, expect) } else { exits(&evidence, expect) };
     let next = match again {
@@ -174,16 +199,4 @@ fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: bool, again: bool) 
         }
     }
     Ok(exits)
-}
-
-fn unknown_cell(plan: &Plan, asked: &str) -> String {
-    let mut near: Vec<(f64, String)> = (0..plan.cells().min(100_000))
-        .map(|cell| {
-            let id = plan.id(cell).0;
-            (strsim::jaro_winkler(asked, &id), id)
-        })
-        .collect();
-    near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let near: Vec<String> = near.into_iter().take(5).map(|(_, id)| format!("  {id}")).collect();
-    format!("the selection `{asked}` matches no cell of this record; the nearest are\n{}", near.join("\n"))
 }

@@ -5,7 +5,8 @@ use clap::CommandFactory;
 use super::args::{Arguments, SchemaArgs, SchemaOf};
 use super::failure::{Failure, Outcome};
 use super::voice::answer;
-use crate::{analysis, campaign, dead_end, inventory};
+use crate::evidence::{counters, rows, runs, sheet};
+use crate::{analysis, campaign, dead_end, gate, inventory};
 
 pub fn schema(args: &SchemaArgs) -> Outcome {
     let schema = match args.file {
@@ -13,6 +14,13 @@ pub fn schema(args: &SchemaArgs) -> Outcome {
         SchemaOf::Hosts => inventory::schema(),
         SchemaOf::DeadEnds => dead_end::schema(),
         SchemaOf::Findings => analysis::findings::schema(),
+        SchemaOf::Gate => gate::judge::schema(),
+        SchemaOf::Columns => {
+            let sheets =
+                [runs::any()].into_iter().chain(rows::any()).chain([counters::any()]).collect::<Vec<_>>();
+            answer(sheet::dictionary(&sheets).csv().trim_end())?;
+            return Ok(vec![]);
+        }
     };
     let text = serde_json::to_string_pretty(&schema).map_err(|e| Failure::Fault(e.to_string()))?;
     answer(text)?;

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use indexmap::IndexMap;
 
@@ -35,6 +36,7 @@ impl Session {
     pub fn conduct(
         mut self,
         folder: &Folder,
+        campaign_folder: &Path,
         plan: &Plan,
         before: &Evidence,
         asked: Asked,
@@ -75,7 +77,7 @@ impl Session {
             note: &mut note,
             before,
             enough: &enough,
-            preparation: Preparation::default(),
+            preparation: Preparation::new(campaign_folder, folder.path()),
         };
         let ended = trial.conduct(asked);
         progress.finish();
@@ -101,6 +103,7 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
     Opening {
         record: record.into(),
         hosts_folder: loaded.hosts_folder.display().to_string(),
+        campaign_folder: loaded.campaign_folder.display().to_string(),
         campaign_sha256: digest(&loaded.campaign_source),
         hosts_sha256: digest(&loaded.hosts_source),
         dead_ends_sha256: loaded.dead_ends_source.as_ref().map(digest).unwrap_or_default(),
@@ -162,5 +165,6 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
         timeout_ms: campaign.timeout_ms,
         planned_cells: estimate.cells,
         planned_runs: estimate.runs,
+        gate: campaign.gate.clone(),
     }
 }

@@ -40,12 +40,7 @@ pub fn decide(plan: &Plan, facts: &BTreeMap<String, Facts>, cell: u64) -> Result
         Ok(work) => work,
         Err(why) => return refuse("rule", why, vec![]),
     };
-    let names: Vec<&str> = match &work {
-        Work::Packets(w) => vec![&w.tx.host, &w.rx.host],
-        Work::Command(w) => vec![&w.host],
-    };
-    let mut hosts: Vec<_> = names.iter().filter_map(|name| plan.hosts.hosts.get(*name)).collect();
-    hosts.dedup_by_key(|h| h.name.clone());
+    let hosts: Vec<_> = work.hosts().iter().filter_map(|name| plan.hosts.hosts.get(*name)).collect();
     let hold = match plan.hold(cell) {
         Ok(hold) => hold,
         Err(why) => return refuse("rule", why, vec![]),

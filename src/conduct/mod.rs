@@ -2,11 +2,13 @@
 
 mod accept;
 mod baseline;
+mod building;
 mod cautions;
 mod command;
 mod decide;
 mod delivery;
 mod direction;
+mod figures;
 mod frame_rates;
 pub mod lab;
 mod packets;
@@ -14,16 +16,19 @@ mod pass;
 mod paste;
 mod prepare;
 mod requirement;
+mod role;
 mod run;
 mod search;
 mod steering;
 mod steps;
 mod trial;
 mod watch;
+mod workshop;
 
 pub use cautions::SETTLE_MS;
 pub use prepare::Preparation;
 pub use trial::{Asked, Ended, Trial};
 pub use watch::{Stop, Watch};
+pub use workshop::local_file;
 
 pub use requirement::{Checked, check_host};

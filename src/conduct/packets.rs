@@ -1,9 +1,7 @@
 //! A `packets` cell as receivers, counters and senders, one receiver and one sender a direction.
 
-use std::collections::BTreeMap;
-
 use super::direction::Direction;
-use super::pass::Role;
+use super::role::{Ends, Role};
 use crate::model::job::{JobSpec, Program, Stdin};
 use crate::model::workload::{Load, PacketWork, RxPath, Stamps, TxPath};
 
@@ -57,18 +55,18 @@ pub fn timed_roles(work: &PacketWork, offer: Offer) -> Vec<Role> {
         let args = ["nic-counters", "--interface", interface, "--every", COUNTERS_EVERY, "--until-told"]
             .map(String::from);
         roles.push(Role {
-            name,
-            host: port.host.clone(),
-            spec: tool(args.to_vec(), Stdin::Pipe, offer.deadline_ms),
             // The baseline comes after the sockets: without a listener every frame counts as dropped.
             after: receivers.clone(),
-            told_by: receivers.clone(),
+            ends: Ends::Told(receivers.clone()),
+            ..Role::new(name, &port.host, tool(args.to_vec(), Stdin::Pipe, offer.deadline_ms))
         });
     }
     let before: Vec<usize> = (0..roles.len()).collect();
     let shift = COUNTERS.len();
     for role in &mut roles[..receivers.len()] {
-        role.told_by.iter_mut().for_each(|sender| *sender += shift);
+        if let Ends::Told(senders) = &mut role.ends {
+            senders.iter_mut().for_each(|sender| *sender += shift);
+        }
     }
     roles.extend(senders.into_iter().map(|sender| Role { after: before.clone(), ..sender }));
     roles
@@ -87,22 +85,18 @@ fn roles(
     let mut roles = Vec::new();
     for (at, direction) in directions.iter().enumerate() {
         let args = with(receiver(work, *direction), receive);
+        let host = &direction.to(work).0.host;
         roles.push(Role {
-            name: direction.receiver(),
-            host: direction.to(work).0.host.clone(),
-            spec: tool(args, Stdin::Pipe, deadline_ms),
-            after: vec![],
-            told_by: vec![directions.len() + at],
+            ends: Ends::Told(vec![directions.len() + at]),
+            ..Role::new(direction.receiver(), host, tool(args, Stdin::Pipe, deadline_ms))
         });
     }
     for direction in directions {
         let args = with(sender(work, *direction, rate), send);
+        let host = &direction.from(work).0.host;
         roles.push(Role {
-            name: direction.sender(),
-            host: direction.from(work).0.host.clone(),
-            spec: tool(args, Stdin::Empty, deadline_ms),
             after: receivers.clone(),
-            told_by: vec![],
+            ..Role::new(direction.sender(), host, tool(args, Stdin::Empty, deadline_ms))
         });
     }
     roles
@@ -169,14 +163,6 @@ fn list(numbers: &[u32]) -> String {
 
 /// A built-in tool as a job.
 pub(super) fn tool(args: Vec<String>, stdin: Stdin, deadline_ms: u64) -> JobSpec {
-    JobSpec {
-        program: Program::Tool(args),
-        env: BTreeMap::new(),
-        cwd: None,
-        stdin,
-        inputs: vec![],
-        deadline_ms,
-        keep_bytes: KEEP,
-        speaks_events: true,
-    }
+    let new = JobSpec::new(Program::Tool(args), deadline_ms);
+    JobSpec { stdin, keep_bytes: KEEP, speaks_events: true, ..new }
 }

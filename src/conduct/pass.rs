@@ -7,22 +7,12 @@ use serde_json::Value;
 
 use super::lab::{JobId, Lab, LabError, LabEvent};
 use super::paste::command_line;
+use super::role::{Ends, Role};
 use super::watch::Stop;
 use crate::evidence::event::RoleNote;
-use crate::model::job::{End, JobReport, JobSpec, Stdin};
-
-/// One role of a pass.
-#[derive(Debug, Clone)]
-pub struct Role {
-    pub name: &'static str,
-    pub host: String,
-    pub spec: JobSpec,
-    /// Started only when all of these earlier roles, by index, have said that they are ready.
-    pub after: Vec<usize>,
-    /// When all of these roles have ended well, the result of the first is told to this one, which then
-    /// ends. Empty: it ends by itself.
-    pub told_by: Vec<usize>,
-}
+use crate::model::job::{End, Folder, JobReport, JobSpec, Program, Stdin};
+use crate::model::phase::Phase;
+use crate::model::role::{ranks, signal_name};
 
 /// Why a pass did not end as it should. The first trouble names the role; the others are ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +28,7 @@ pub enum Trouble {
 
 #[derive(Debug)]
 pub struct PassEnd {
+    /// Of every job, role by role, in the order that they ran in.
     pub roles: Vec<RoleNote>,
     pub trouble: Option<Trouble>,
     pub elapsed: Duration,
@@ -47,6 +38,8 @@ pub struct PassEnd {
 const GRACE: Duration = Duration::from_secs(10);
 /// More again where files are hashed on the host first, which its deadline does not count.
 const HASHING: Duration = Duration::from_secs(600);
+/// How long a role may live on after the signal that ends it.
+const AFTER_SIGNAL: Duration = Duration::from_secs(5);
 /// Kept of each stream for reading, in bytes.
 const HEAD: usize = 2048;
 
@@ -54,52 +47,142 @@ const HEAD: usize = 2048;
 /// host is lost, and then its own lease ends what ran there.
 pub fn run(lab: &mut dyn Lab, roles: &[Role], stop: &dyn Fn() -> Stop) -> PassEnd {
     let began = Instant::now();
+    let specs = || roles.iter().flat_map(Role::specs);
     let mut pass = Pass {
         roles,
-        jobs: vec![None; roles.len()],
-        ready: vec![false; roles.len()],
-        reports: vec![None; roles.len()],
+        states: roles.iter().map(|_| State::default()).collect(),
+        ran: vec![],
         trouble: None,
-        limit: began + roles.iter().map(|r| patience(&r.spec)).max().unwrap_or(GRACE),
+        deadline: Duration::from_millis(specs().map(|spec| spec.deadline_ms).max().unwrap_or(0)),
+        began,
+        limit: began + specs().map(patience).max().unwrap_or(GRACE),
     };
-    pass.start_all(lab, stop);
+    pass.open_window(lab, stop);
     pass.wait_for_ends(lab, stop);
+    pass.tear_down(lab);
     let elapsed = began.elapsed();
     PassEnd { roles: pass.notes(lab), trouble: pass.trouble, elapsed }
 }
 
 struct Pass<'a> {
     roles: &'a [Role],
-    jobs: Vec<Option<JobId>>,
-    ready: Vec<bool>,
-    reports: Vec<Option<JobReport>>,
+    states: Vec<State>,
+    ran: Vec<Ran>,
     trouble: Option<Trouble>,
+    /// Of all roles together, from `began` on.
+    deadline: Duration,
+    /// Later than in truth by the time that hosts hashed files in.
+    began: Instant,
     limit: Instant,
 }
 
+/// How far a role is.
+#[derive(Default)]
+struct State {
+    /// Number of the step that runs or comes next.
+    at: usize,
+    /// Its part of the window may begin.
+    open: bool,
+    job: Option<JobId>,
+    /// The job whose folder its later jobs share.
+    folder: Option<JobId>,
+    ready: bool,
+    /// It was told, or sent the signal, to end.
+    asked: Option<Instant>,
+    tearing_down: bool,
+}
+
+/// A job of the pass.
+struct Ran {
+    role: usize,
+    phase: Phase,
+    job: JobId,
+    spec: JobSpec,
+    report: Option<JobReport>,
+}
+
 impl Pass<'_> {
-    fn start_all(&mut self, lab: &mut dyn Lab, stop: &dyn Fn() -> Stop) {
-        for index in 0..self.roles.len() {
-            let role = &self.roles[index];
-            while self.trouble.is_none() && role.after.iter().any(|awaited| !self.ready[*awaited]) {
-                self.step(lab, stop);
+    /// Rank by rank: when all that they wait for is ready, the roles of a rank prepare themselves, and
+    /// when the last of them has, they begin together.
+    fn open_window(&mut self, lab: &mut dyn Lab, stop: &dyn Fn() -> Stop) {
+        let after: Vec<&[usize]> = self.roles.iter().map(|role| role.after.as_slice()).collect();
+        for rank in ranks(&after).unwrap_or_default() {
+            let roles = self.roles;
+            self.until(lab, stop, &|states| {
+                rank.iter().all(|role| roles[*role].after.iter().all(|awaited| states[*awaited].ready))
+            });
+            rank.iter().for_each(|role| self.go_on(lab, *role));
+            self.until(lab, stop, &|states| {
+                rank.iter().all(|role| states[*role].at == roles[*role].prepare.len())
+            });
+            for role in &rank {
+                self.states[*role].open = true;
+                self.go_on(lab, *role);
             }
-            if self.trouble.is_some() {
-                return;
+            self.ask_to_end(lab);
+        }
+    }
+
+    fn until(&mut self, lab: &mut dyn Lab, stop: &dyn Fn() -> Stop, enough: &dyn Fn(&[State]) -> bool) {
+        while self.trouble.is_none() && !enough(&self.states) {
+            self.step(lab, stop);
+        }
+    }
+
+    /// Starts the next job of a role, if there is one and it may.
+    fn go_on(&mut self, lab: &mut dyn Lab, index: usize) {
+        let (role, state) = (&self.roles[index], &self.states[index]);
+        if self.trouble.is_some() || (state.at == role.prepare.len() && !state.open) {
+            return;
+        }
+        if let Some(step) = role.step(state.at) {
+            let left = self.deadline.saturating_sub(self.began.elapsed()).as_millis() as u64;
+            let deadline_ms = step.spec.deadline_ms.min(left.max(1));
+            let spec = JobSpec { deadline_ms, ..step.spec.clone() };
+            self.start(lab, index, step.phase, spec);
+        }
+    }
+
+    fn start(&mut self, lab: &mut dyn Lab, index: usize, phase: Phase, mut spec: JobSpec) {
+        let role = &self.roles[index];
+        if role.shares_folder() && spec.cwd.is_none() {
+            spec.folder = self.states[index].folder.map_or(Folder::Kept, |job| Folder::Of(job.0));
+        }
+        match lab.start(&role.host, spec.clone()) {
+            Ok(job) => {
+                let state = &mut self.states[index];
+                state.job = Some(job);
+                if spec.folder == Folder::Kept {
+                    state.folder = Some(job);
+                }
+                self.ran.push(Ran { role: index, phase, job, spec, report: None });
             }
-            match lab.start(&role.host, role.spec.clone()) {
-                Ok(job) => self.jobs[index] = Some(job),
-                Err(error) => self.in_trouble(lab, trouble_of(error)),
-            }
+            Err(error) => self.in_trouble(lab, trouble_of(error)),
         }
     }
 
     fn wait_for_ends(&mut self, lab: &mut dyn Lab, stop: &dyn Fn() -> Stop) {
-        while self.jobs.iter().zip(&self.reports).any(|(job, report)| job.is_some() && report.is_none()) {
+        while self.states.iter().any(|state| state.job.is_some()) {
             if matches!(self.trouble, Some(Trouble::Lost(_))) {
                 return;
             }
             self.step(lab, stop);
+        }
+    }
+
+    /// In the order against that of the starts; not to be stopped by whoever stopped the pass.
+    fn tear_down(&mut self, lab: &mut dyn Lab) {
+        for index in (0..self.roles.len()).rev() {
+            let Some(spec) = &self.roles[index].teardown else { continue };
+            if !self.ran.iter().any(|ran| ran.role == index) {
+                continue;
+            }
+            self.limit = Instant::now() + patience(spec);
+            self.states[index].tearing_down = true;
+            if !matches!(self.trouble, Some(Trouble::Lost(_))) {
+                self.start(lab, index, Phase::Teardown, spec.clone());
+                self.wait_for_ends(lab, &|| Stop::No);
+            }
         }
     }
 
@@ -119,25 +202,51 @@ impl Pass<'_> {
             }
             Some(LabEvent::Lost { .. }) => {}
             None if Instant::now() > self.limit => {
-                let silent = self.roles.iter().zip(&self.reports).find(|(_, r)| r.is_none());
+                let silent = self.roles.iter().zip(&self.states).find(|(_, state)| state.job.is_some());
                 let host = silent.map_or("?", |(role, _)| &role.host);
                 let why = "its agent reported no end of the job within the deadline and its grace";
                 self.trouble = Some(Trouble::Lost(format!("host {host}: {why}")));
             }
-            None => {}
+            None => self.outlived(lab),
+        }
+    }
+
+    /// A role that the signal does not end, ends with trouble.
+    fn outlived(&mut self, lab: &mut dyn Lab) {
+        for (role, state) in self.roles.iter().zip(&self.states) {
+            if let (Ends::Signalled { signal, .. }, Some(asked), Some(_)) =
+                (&role.ends, state.asked, state.job)
+                && asked.elapsed() > AFTER_SIGNAL
+            {
+                let (signal, after) = (signal_name(*signal), AFTER_SIGNAL.as_secs());
+                let why = format!(
+                    "{} on {}: still running {after} s after the signal {signal}",
+                    role.name, role.host
+                );
+                return self.in_trouble(lab, Trouble::TimedOut(why));
+            }
         }
     }
 
     fn said(&mut self, lab: &mut dyn Lab, job: JobId, event: &Value) {
         let Some(index) = self.index_of(job) else { return };
+        let flag = |name: &str| event.get(name).and_then(Value::as_bool) == Some(true);
         match event.get("event").and_then(Value::as_str) {
-            Some("ready") => self.ready[index] = true,
+            Some("ready") => self.states[index].ready = true,
+            Some("identified") => {
+                let took = event.get("took_ms").and_then(Value::as_u64).unwrap_or(0);
+                self.began += Duration::from_millis(took);
+            }
             Some("fault") => {
                 let why = event.get("why").and_then(Value::as_str).unwrap_or("no reason given");
                 let role = &self.roles[index];
                 let why = format!("{} on {}: {why}", role.name, role.host);
-                let refused = event.get("refused").and_then(Value::as_bool) == Some(true);
-                self.in_trouble(lab, if refused { Trouble::Refused(why) } else { Trouble::Failed(why) });
+                let trouble = match (flag("refused"), flag("timeout")) {
+                    (true, _) => Trouble::Refused(why),
+                    (_, true) => Trouble::TimedOut(why),
+                    _ => Trouble::Failed(why),
+                };
+                self.in_trouble(lab, trouble);
             }
             _ => {}
         }
@@ -145,47 +254,93 @@ impl Pass<'_> {
 
     fn ended(&mut self, lab: &mut dyn Lab, job: JobId, report: JobReport) {
         let Some(index) = self.index_of(job) else { return };
-        let role = &self.roles[index];
-        let name = format!("{} on {}", role.name, role.host);
-        let trouble = match &report.end {
-            End::Exited(0) => None,
-            End::Exited(127) if matches!(role.spec.program, crate::model::job::Program::Shell(_)) => {
+        let Some(ran) = self.ran.iter_mut().rev().find(|ran| ran.job == job) else { return };
+        let phase = ran.phase;
+        self.states[index].job = None;
+        ran.report = Some(report.clone());
+        if let Some(trouble) = self.trouble_of_end(index, phase, &report) {
+            return self.in_trouble(lab, trouble);
+        }
+        if !self.states[index].tearing_down {
+            self.states[index].at += 1;
+            self.go_on(lab, index);
+            self.ask_to_end(lab);
+        }
+    }
+
+    /// What is wrong with the end of a job, if anything.
+    fn trouble_of_end(&self, index: usize, phase: Phase, report: &JobReport) -> Option<Trouble> {
+        let (role, state) = (&self.roles[index], &self.states[index]);
+        let mut name = format!("{} on {}", role.name, role.host);
+        if !phase.is_run() {
+            name.push_str(&format!(": {}", phase.name()));
+        }
+        let spec = &self.ran.iter().rev().find(|ran| ran.role == index)?.spec;
+        let signalled = matches!(role.ends, Ends::Signalled { .. }) && state.asked.is_some();
+        match &report.end {
+            End::TimedOut => {
+                let whole = role.specs().map(|spec| spec.deadline_ms).max().unwrap_or(spec.deadline_ms);
+                Some(Trouble::TimedOut(format!("{name}: still running after {}", seconds(whole))))
+            }
+            End::Stopped => Some(Trouble::Interrupted(format!("{name}: stopped"))),
+            End::NotStarted(why) => Some(Trouble::Failed(format!("{name}: not started: {why}"))),
+            _ if signalled && phase.is_run() => None,
+            End::Exited(0) => self.ended_too_early(index, phase, &name),
+            End::Exited(127) if matches!(spec.program, Program::Shell(_)) => {
                 Some(Trouble::Failed(format!("{name}: command not found (exit status 127)")))
             }
             End::Exited(status) => Some(Trouble::Failed(format!("{name}: exit status {status}"))),
             End::Signalled(signal) => Some(Trouble::Failed(format!("{name}: killed by signal {signal}"))),
-            End::TimedOut => Some(Trouble::TimedOut(format!(
-                "{name}: still running after {}",
-                seconds(role.spec.deadline_ms)
-            ))),
-            End::Stopped => Some(Trouble::Interrupted(format!("{name}: stopped"))),
-            End::NotStarted(why) => Some(Trouble::Failed(format!("{name}: not started: {why}"))),
-        };
-        self.reports[index] = Some(report);
-        match trouble {
-            Some(trouble) => self.in_trouble(lab, trouble),
-            None => self.tell_followers(lab, index),
         }
     }
 
-    fn tell_followers(&mut self, lab: &mut dyn Lab, ended: usize) {
-        let well = |index: &usize| {
-            self.reports[*index]
-                .as_ref()
-                .filter(|report| report.end == End::Exited(0))
-                .map(|r| r.result.clone())
+    /// A good end that comes before somebody else could do with the role what he needs it for.
+    fn ended_too_early(&self, index: usize, phase: Phase, name: &str) -> Option<Trouble> {
+        let (role, state) = (&self.roles[index], &self.states[index]);
+        if !phase.is_run() {
+            return None;
+        }
+        let others = |found: &dyn Fn(&(usize, &Role)) -> bool| {
+            let names = self.roles.iter().enumerate().filter(found).map(|(_, role)| role.name.as_str());
+            names.collect::<Vec<_>>().join(" and ")
         };
-        for (index, role) in self.roles.iter().enumerate() {
-            if role.told_by.contains(&ended)
-                && let Some(results) = role.told_by.iter().map(well).collect::<Option<Vec<_>>>()
-                && let Some(job) = self.jobs[index]
-                && self.reports[index].is_none()
-                && let Err(error) = lab.tell(job, &sent_line(results.into_iter().flatten().next().as_ref()))
-            {
+        let waiting = others(&|(_, other)| other.after.contains(&index));
+        if !waiting.is_empty() && !state.ready {
+            let why =
+                format!("{name}: ended (exit status 0) before it was ready, and {waiting} waits for it");
+            return Some(Trouble::Failed(why));
+        }
+        if !role.outlives().is_empty() && state.asked.is_none() {
+            let with = others(&|(other, _)| role.outlives().contains(other));
+            let why = format!("{name}: ended (exit status 0) before {with}, which it has to outlive");
+            return Some(Trouble::Failed(why));
+        }
+        None
+    }
+
+    /// Tells or signals every role whose time has come.
+    fn ask_to_end(&mut self, lab: &mut dyn Lab) {
+        for index in 0..self.roles.len() {
+            let (role, state) = (&self.roles[index], &self.states[index]);
+            let over = |other: &usize| self.states[*other].at == self.roles[*other].steps();
+            let due = state.open && state.asked.is_none() && role.outlives().iter().all(over);
+            let Some(job) = state.job.filter(|_| due && self.trouble.is_none()) else { continue };
+            let asked = match &role.ends {
+                Ends::ByItself => continue,
+                Ends::Told(with) => lab.tell(job, &sent_line(self.result_of(with).as_ref())),
+                Ends::Signalled { signal, .. } => lab.signal(job, *signal),
+            };
+            self.states[index].asked = Some(Instant::now());
+            if let Err(error) = asked {
                 self.in_trouble(lab, trouble_of(error));
-                return;
             }
         }
+    }
+
+    /// What the first of these roles that has a result said.
+    fn result_of(&self, roles: &[usize]) -> Option<Value> {
+        let of = |role: &usize| self.ran.iter().rfind(|ran| ran.role == *role);
+        roles.iter().filter_map(of).find_map(|ran| ran.report.as_ref()?.result.clone())
     }
 
     /// The first trouble stands; every job that still runs is stopped.
@@ -194,35 +349,62 @@ impl Pass<'_> {
             return;
         }
         self.trouble = Some(trouble);
-        for (job, report) in self.jobs.iter().zip(&self.reports) {
-            if let (Some(job), None) = (job, report) {
-                // A host that cannot be told is lost, and its lease ends the job there.
-                let _ = lab.stop(*job);
-            }
+        for job in self.states.iter().filter_map(|state| state.job) {
+            // A host that cannot be told is lost, and its lease ends the job there.
+            let _ = lab.stop(job);
         }
     }
 
     fn index_of(&self, job: JobId) -> Option<usize> {
-        self.jobs.iter().position(|j| *j == Some(job))
+        self.states.iter().position(|state| state.job == Some(job))
     }
 
     fn notes(&mut self, lab: &mut dyn Lab) -> Vec<RoleNote> {
         let mut notes = Vec::new();
-        for (index, role) in self.roles.iter().enumerate() {
-            let (Some(job), Some(report)) = (self.jobs[index], self.reports[index].take()) else { continue };
-            let kept = report.stdout.kept + report.stderr.kept > 0;
-            let quiet = role.spec.speaks_events && report.end == End::Exited(0);
-            let (out, err) =
-                if kept && !quiet { lab.heads(job, HEAD).unwrap_or_default() } else { Default::default() };
-            lab.forget(job);
-            notes.push(RoleNote {
-                role: role.name.into(),
-                host: role.host.clone(),
-                command: command_line(&role.spec),
-                report,
-                stdout_head: String::from_utf8_lossy(&out).into_owned(),
-                stderr_head: String::from_utf8_lossy(&err).into_owned(),
-            });
+        let mut ran = std::mem::take(&mut self.ran);
+        ran.sort_by_key(|ran| ran.role);
+        let mut seen: Vec<usize> = vec![];
+        for Ran { role: index, phase, job, spec, report } in ran {
+            let role = &self.roles[index];
+            if let Some(report) = report {
+                let kept = report.stdout.kept + report.stderr.kept > 0;
+                let well = report.end == End::Exited(0);
+                // Of many invocations that went well, the words of the first are those of all.
+                let quiet = well && (spec.speaks_events || (phase.is_run() && seen.contains(&index)));
+                let (out, err) = if kept && !quiet {
+                    lab.heads(job, HEAD).unwrap_or_default()
+                } else {
+                    Default::default()
+                };
+                if phase.is_run() {
+                    seen.push(index);
+                }
+                notes.push(RoleNote {
+                    role: role.name.clone(),
+                    phase,
+                    host: role.host.clone(),
+                    command: command_line(&spec),
+                    report,
+                    stdout_head: String::from_utf8_lossy(&out).into_owned(),
+                    stderr_head: String::from_utf8_lossy(&err).into_owned(),
+                });
+                if self.states[index].folder != Some(job) {
+                    lab.forget(job);
+                }
+            }
+        }
+        for (role, state) in self.roles.iter().zip(&self.states) {
+            // What a lost host keeps goes with its agent.
+            if let Some(job) = state.folder
+                && let Err(LabError::Refused { why, .. }) = lab.clear(job)
+                && self.trouble.is_none()
+            {
+                let name = format!("{} on {}", role.name, role.host);
+                self.trouble = Some(Trouble::Failed(format!("{name}: its folder cannot be removed: {why}")));
+            }
+            if let Some(job) = state.folder {
+                lab.forget(job);
+            }
         }
         notes
     }
@@ -264,20 +446,10 @@ fn seconds(ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::job::Program;
 
     #[test]
     fn a_host_that_hashes_large_inputs_is_not_taken_for_lost() {
-        let mut spec = JobSpec {
-            program: Program::Argv(vec!["x".into()]),
-            env: BTreeMap::new(),
-            cwd: None,
-            stdin: Stdin::Empty,
-            inputs: vec![],
-            deadline_ms: 1000,
-            keep_bytes: 0,
-            speaks_events: false,
-        };
+        let mut spec = JobSpec::new(Program::Argv(vec!["x".into()]), 1000);
         assert_eq!(patience(&spec), Duration::from_secs(11));
         spec.inputs.push("/data/large".into());
         assert_eq!(patience(&spec), Duration::from_secs(611));

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 
 use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::direction::Direction;
 use super::lab::{Lab, LabError};
+use super::workshop::Workshop;
 use crate::design::plan::Plan;
 use crate::evidence::event::{ChangeNote, Event, PutBackNote, SettingNote};
 use crate::model::change::Wanted;
@@ -28,11 +30,18 @@ pub struct Preparation {
     /// Hosts that something was set on.
     set: Vec<String>,
     seen: BTreeMap<String, BTreeMap<String, String>>,
+    pub(super) workshop: Workshop,
 }
 
 type Noting<'a> = dyn FnMut(Event) -> io::Result<()> + 'a;
 
 impl Preparation {
+    /// Of a campaign in this folder, whose record lies in that one.
+    pub fn new(campaign: &Path, record: &Path) -> Preparation {
+        let workshop = Workshop::new(campaign, record);
+        Preparation { workshop, ..Preparation::default() }
+    }
+
     /// Brings about what the cell holds on its hosts, and notes every setting that changed.
     ///
     /// # Errors
@@ -139,8 +148,8 @@ impl Preparation {
     }
 }
 
-/// Settings of each host that the cell holds. A packet workload holds its two ports, a command all ports
-/// of its host.
+/// Settings of each host that the cell holds. A packet workload holds its two ports, any other all ports
+/// of its hosts.
 ///
 /// # Errors
 /// A sentence: a template that cannot be filled in, or a setting of ports where there is no port.
@@ -152,8 +161,10 @@ pub fn wanted(plan: &Plan, cell: u64, work: &Work) -> Result<IndexMap<String, Ve
             interfaces.entry(w.rx.host.clone()).or_default().push(w.rx_interface.clone());
         }
         Work::Command(w) => {
-            let ports = plan.hosts.hosts.get(&w.host).into_iter().flat_map(|host| host.ports.values());
-            interfaces.insert(w.host.clone(), ports.map(|port| port.interface.clone()).collect());
+            for role in &w.roles {
+                let ports = plan.hosts.hosts.get(&role.host).into_iter().flat_map(|host| host.ports.values());
+                interfaces.insert(role.host.clone(), ports.map(|port| port.interface.clone()).collect());
+            }
         }
     }
     let mut wanted: IndexMap<String, Vec<Wanted>> = IndexMap::new();

@@ -1,11 +1,10 @@
 //! One untimed proof, and one timed run that only a proven cell can have.
 
-use super::frame_rates::Values;
 use super::lab::Lab;
 use super::pass::{self, PassEnd, Trouble};
 use super::steps::{self, Measured};
 use super::watch::Stop;
-use super::{command, delivery, packets};
+use super::{command, delivery, figures, packets};
 use crate::campaign::Campaign;
 use crate::evidence::event::{RoleNote, RunNote};
 use crate::model::cell::RunKey;
@@ -40,6 +39,11 @@ pub fn prove(lab: &mut dyn Lab, campaign: &Campaign, work: &Work, stop: &dyn Fn(
         Work::Packets(w) => (delivery::proof(w, &end.roles), delivery::faults(w, &end.roles)),
         Work::Command(w) => (command::proof(w, &end.roles), vec![]),
     };
+    let odd = match work {
+        Work::Command(w) => command::odd(w, &end.roles),
+        Work::Packets(_) => None,
+    };
+    let end = PassEnd { roles: command::worth_keeping(end.roles), ..end };
     let refuse = |stage, reason, evidence| Some(ProofFault::Refuse(stage, Difference { reason, evidence }));
     let fault = match end.trouble {
         Some(Trouble::Lost(why)) => Some(ProofFault::Lost(why)),
@@ -48,6 +52,7 @@ pub fn prove(lab: &mut dyn Lab, campaign: &Campaign, work: &Work, stop: &dyn Fn(
         Some(Trouble::TimedOut(why) | Trouble::Failed(why)) => {
             refuse("proof", format!("its proof did not succeed: {why}"), last_words(&end.roles))
         }
+        None if odd.is_some() => odd.map(|odd| ProofFault::Refuse("proof", odd)),
         None if !faults.is_empty() => refuse("proof", "its delivery is not exactly once".into(), faults),
         None => None,
     };
@@ -68,10 +73,11 @@ pub fn measure(
         Work::Packets(w) => steps::measure(lab, campaign, verified, w, stop),
         Work::Command(w) => {
             let end = pass::run(lab, &command::roles(w, campaign.timeout_ms), stop);
-            let (values, absent) = command::values(&end.roles);
+            let found = figures::values(w, &end.roles);
             let proof = command::proof(w, &end.roles);
-            let broken = confirm(verified, &proof).err();
-            let found = Values { values, absent, samples: vec![] };
+            let broken =
+                confirm(verified, &proof, &Default::default()).err().or_else(|| command::odd(w, &end.roles));
+            let end = PassEnd { roles: command::worth_keeping(end.roles), ..end };
             Measured { found, cautions: Default::default(), proof, broken, end }
         }
     };
@@ -122,7 +128,7 @@ pub fn last_words(notes: &[RoleNote]) -> Vec<String> {
             let lines: Vec<&str> = text.lines().collect();
             lines[lines.len().saturating_sub(5)..]
                 .iter()
-                .map(|line| format!("{} on {}: {line}", n.role, n.host))
+                .map(|line| format!("{} on {}: {line}", n.title(), n.host))
                 .collect::<Vec<_>>()
         })
         .collect()

@@ -3,7 +3,8 @@
 use super::direction::Direction;
 use super::lab::Lab;
 use super::packets::tool;
-use super::pass::{self, Role, Trouble};
+use super::pass::{self, Trouble};
+use super::role::{Ends, Role};
 use super::run::{ProofFault, Proven};
 use super::watch::Stop;
 use crate::design::plan::Plan;
@@ -51,11 +52,8 @@ fn roles(work: &PacketWork, queues: &str, timeout_ms: u64) -> Vec<Role> {
         let (port, interface) = direction.to(work);
         let watch = ["flow-rules", "prove", "--port", interface, "--streams", &streams, "--queues", queues];
         Role {
-            name: direction.watcher(),
-            host: port.host.clone(),
-            spec: tool(words(&watch), Stdin::Pipe, timeout_ms),
-            after: vec![],
-            told_by: vec![directions.len() + at],
+            ends: Ends::Told(vec![directions.len() + at]),
+            ..Role::new(direction.watcher(), &port.host, tool(words(&watch), Stdin::Pipe, timeout_ms))
         }
     };
     let send = |direction: &Direction| {
@@ -72,11 +70,8 @@ fn roles(work: &PacketWork, queues: &str, timeout_ms: u64) -> Vec<Role> {
             RATE,
         ]));
         Role {
-            name: direction.sender(),
-            host: port.host.clone(),
-            spec: tool(send, Stdin::Empty, timeout_ms),
             after: (0..directions.len()).collect(),
-            told_by: vec![],
+            ..Role::new(direction.sender(), &port.host, tool(send, Stdin::Empty, timeout_ms))
         }
     };
     directions.iter().enumerate().map(watch).chain(directions.iter().map(send)).collect()

@@ -116,7 +116,7 @@ impl Steps<'_> {
         if end.trouble.is_none() && self.broken.is_none() {
             let rule = broken_rule(&self.campaign.accept, self.work, &end.roles);
             let proof = delivery::timed_proof(self.work, &end.roles);
-            self.broken = rule.or_else(|| confirm(self.verified, &proof).err());
+            self.broken = rule.or_else(|| confirm(self.verified, &proof, &Default::default()).err());
         }
         self.cautions.extend(cautions(self.work, offer, &end.roles));
         self.taken.push((offer, end));

@@ -6,7 +6,8 @@ use super::plan::{Decision, Plan};
 use super::repeat::repeats;
 use crate::model::arm::ArmKind;
 use crate::model::hosts::{PortRef, Transport};
-use crate::model::workload::{Invocation, Work, Workload};
+use crate::model::role::Invocation;
+use crate::model::workload::{Work, Workload};
 
 /// A complaint about a plan, with the key path of the campaign file that it concerns.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -140,10 +141,7 @@ pub fn hosts_used(plan: &Plan) -> BTreeSet<String> {
     }
     let mut used = BTreeSet::new();
     for work in representatives(plan).into_iter().filter_map(|cell| plan.work(cell).ok()) {
-        match work {
-            Work::Packets(w) => used.extend([w.tx.host, w.rx.host]),
-            Work::Command(w) => used.extend([w.host]),
-        }
+        used.extend(work.hosts().into_iter().map(str::to_owned));
     }
     used
 }
@@ -153,11 +151,12 @@ fn representatives(plan: &Plan) -> Vec<u64> {
     let places: Vec<&String> = match &plan.campaign.workload {
         Workload::Packets(p) => vec![&p.between.0, &p.between.1],
         Workload::Command(c) => {
-            let mut places = vec![&c.on];
-            if let Invocation::Shell(text) | Invocation::Line(text) = &c.program {
-                places.push(text);
-            }
-            places
+            let on = c.roles.iter().map(|role| &role.on);
+            let texts = c.roles.iter().filter_map(|role| match &role.program {
+                Invocation::Shell(text) | Invocation::Line(text) => Some(text),
+                _ => None,
+            });
+            on.chain(texts).collect()
         }
     };
     let named = |name: &str| places.iter().any(|p| p.contains(&format!("${{{name}}}")));
@@ -168,11 +167,11 @@ fn representatives(plan: &Plan) -> Vec<u64> {
 fn check_work(plan: &Plan, work: &Work, faults: &mut BTreeSet<Fault>) {
     match work {
         Work::Command(w) => {
-            if !plan.hosts.hosts.contains_key(&w.host) {
+            for role in w.roles.iter().filter(|role| !plan.hosts.hosts.contains_key(&role.host)) {
                 let known: Vec<&str> = plan.hosts.hosts.keys().map(String::as_str).collect();
                 faults.insert(fault(
-                    "workload.command.on",
-                    format!("no host is called `{}` in the hosts file", w.host),
+                    &format!("workload.roles.{}.on", role.name),
+                    format!("no host is called `{}` in the hosts file", role.host),
                     &format!("it has: {}", known.join(", ")),
                 ));
             }

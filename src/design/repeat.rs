@@ -44,7 +44,10 @@ fn values(plan: &Plan, cell: u64, work: &Work) -> Values {
     values.extend(held.iter().map(|(name, text)| (name.clone(), plain(text))));
     match work {
         Work::Packets(work) => values.extend(packets(work)),
-        Work::Command(work) => values.extend(work.env.iter().map(|(n, text)| (n.clone(), plain(text)))),
+        Work::Command(work) => {
+            let env = work.roles.iter().flat_map(|role| &role.env);
+            values.extend(env.map(|(name, text)| (name.clone(), plain(text))));
+        }
     }
     values
 }
@@ -84,12 +87,15 @@ fn places(plan: &Plan, work: &Work) -> Vec<(String, Option<String>)> {
     let end = |port: &PortRef| (port.host.clone(), Some(port.port.clone()));
     match work {
         Work::Packets(work) => vec![end(&work.tx), end(&work.rx)],
-        Work::Command(work) => {
-            let host = || work.host.clone();
-            let ports = plan.hosts.hosts.get(&work.host).into_iter().flat_map(|host| host.ports.keys());
-            let mut places: Vec<_> = ports.map(|port| (host(), Some(port.clone()))).collect();
-            if places.is_empty() {
-                places.push((host(), None));
+        Work::Command(_) => {
+            let mut places = vec![];
+            for host in work.hosts() {
+                let ports = plan.hosts.hosts.get(host).into_iter().flat_map(|host| host.ports.keys());
+                let before = places.len();
+                places.extend(ports.map(|port| (host.to_owned(), Some(port.clone()))));
+                if places.len() == before {
+                    places.push((host.to_owned(), None));
+                }
             }
             places
         }

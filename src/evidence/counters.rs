@@ -1,37 +1,47 @@
-//! What the counters of ports and the kernel's log said beside each run, as CSV.
+//! What the counters of ports and the kernel's log said beside each run, as a sheet.
 
 use serde_json::Value;
 
 use super::fold::Evidence;
-use super::rows::{csv, safe};
+use super::rows::{run_columns, run_fields};
+use super::sheet::{Column, Sheet};
+
+/// An empty sheet with the columns.
+pub fn any() -> Sheet {
+    let mut columns = run_columns();
+    columns.extend([
+        Column::text("role", "role that read the port: counters of the sending or of the receiving side"),
+        Column::text("host", "host of the port"),
+        Column::text("interface", "interface of the port"),
+        Column::text(
+            "source",
+            "kernel or driver: a counter that moved; backward: a counter that went back, which counts as no change; log: \
+             a line of the kernel's log",
+        ),
+        Column::text("counter", "name of the counter, or the words where there is no number"),
+        Column::integer("change", "", "by how much it moved during the run; empty where there is no number"),
+    ]);
+    Sheet::new("counters.csv", columns)
+}
 
 /// One row for each counter that moved during a run, each that went back, and each new line of the
-/// kernel's log. `source` is `kernel`, `driver`, `backward` or `log`; `change` is empty where there is no
-/// number, and `counter` then has the words.
-pub fn counters_csv(evidence: &Evidence) -> String {
-    let header = ["cell", "block", "attempt", "role", "host", "interface", "source", "counter", "change"];
-    let mut rows = vec![header.map(str::to_owned).to_vec()];
+/// kernel's log.
+pub fn counters(evidence: &Evidence) -> Sheet {
+    let mut sheet = any();
     for row in &evidence.runs {
-        let run = &row.note.run;
         for role in row.note.roles.iter().filter(|role| role.role.starts_with("counters")) {
             let Some(result) = &role.report.result else { continue };
             let interface = result.get("interface").and_then(Value::as_str).unwrap_or("");
             for (source, counter, change) in told(result) {
-                rows.push(vec![
-                    safe(&run.cell.0),
-                    run.block.to_string(),
-                    run.attempt.to_string(),
-                    safe(&role.role),
-                    safe(&role.host),
-                    safe(interface),
-                    source.to_owned(),
-                    safe(&counter),
-                    change.map_or(String::new(), |change| change.to_string()),
-                ]);
+                let mut fields = run_fields(row);
+                let words = [&role.role, &role.host].map(|text| text.into());
+                fields.extend(words);
+                fields.extend([interface.into(), source.into(), counter.into(), change.into()]);
+                sheet.push(fields);
             }
         }
     }
-    csv(rows)
+    sheet
 }
 
 fn told(result: &Value) -> Vec<(&'static str, String, Option<u64>)> {
@@ -80,7 +90,7 @@ mod tests {
         }));
         note.roles.push(role);
         record.run(note);
-        let text = counters_csv(&record.evidence);
+        let text = counters(&record.evidence).csv();
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let rows: Vec<String> = reader
             .records()

@@ -60,6 +60,7 @@ pub fn role(role: &str, host: &str, command: &str, end: End) -> RoleNote {
             left_behind: 0,
             isolation: "pid-namespace".into(),
         },
+        phase: Default::default(),
         stdout_head: String::new(),
         stderr_head: String::new(),
     }
@@ -105,6 +106,7 @@ impl Record {
             reattempt: IndexMap::new(),
             record: "2026-11-30T10-00-00Z".into(),
             hosts_folder: "/lab".into(),
+            campaign_folder: String::new(),
             campaign_sha256: String::new(),
             hosts_sha256: String::new(),
             campaign: "scan".into(),
@@ -126,6 +128,7 @@ impl Record {
             planned_cells: 0,
             until: None,
             planned_runs: 0,
+            gate: Default::default(),
         };
         let mut record = Record { evidence: Evidence::default(), seconds: 0 };
         record.push(Event::Opened(Box::new(opening)));

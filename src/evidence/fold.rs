@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 
 use super::event::{
-    BlockNote, CellNote, ChangeNote, Event, HostNote, LinkNote, Opening, ProofNote, PutBackNote, RunNote,
-    Session, SessionKind, SettingNote,
+    Annotation, ArtifactNote, BlockNote, BuildNote, CellNote, ChangeNote, Event, HostNote, LinkNote, Opening,
+    ProofNote, PutBackNote, RunNote, Session, SessionKind, SettingNote,
 };
 use crate::model::cell::{CellId, RunKey};
 use crate::model::outcome::{Fate, RunOutcome};
@@ -21,10 +21,12 @@ pub struct Evidence {
     pub hosts: Vec<(usize, HostNote)>,
     /// Baselines of links in the order they were taken, with the index of their session.
     pub links: Vec<(usize, LinkNote)>,
-    /// Settings that were changed, each with the index of its session; likewise the two after it.
+    /// Settings that were changed, each with the index of its session; likewise the four after it.
     pub settings: Vec<(usize, SettingNote)>,
     pub put_back: Vec<(usize, PutBackNote)>,
     pub changes: Vec<(usize, ChangeNote)>,
+    pub builds: Vec<(usize, BuildNote)>,
+    pub artifacts: Vec<(usize, ArtifactNote)>,
     /// Last note of each cell, in the order cells were first decided.
     pub cells: IndexMap<CellId, CellNote>,
     pub proofs: Vec<ProofNote>,
@@ -35,6 +37,8 @@ pub struct Evidence {
     pub began: BTreeMap<RunKey, String>,
     /// Begun and never ended.
     pub open_runs: Vec<(RunKey, u32)>,
+    /// What persons declared about runs and when, in order.
+    pub annotations: Vec<(String, Annotation)>,
     pub complete: bool,
 }
 
@@ -43,6 +47,33 @@ pub struct RunRow {
     pub session: usize,
     pub at: String,
     pub note: RunNote,
+    /// What came of the run by itself, where a person has annotated it as invalid: its outcome is then `rejected`.
+    pub as_run: Option<AsRun>,
+}
+
+/// Outcome of a run before a person annotated it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AsRun {
+    pub outcome: RunOutcome,
+    pub reason: Option<String>,
+}
+
+impl RunRow {
+    fn annotate(&mut self, at: &str, annotation: &Annotation) {
+        let as_run = self
+            .as_run
+            .take()
+            .unwrap_or(AsRun { outcome: self.note.outcome, reason: self.note.reason.clone() });
+        if annotation.invalid {
+            let Annotation { reason, who, .. } = annotation;
+            let second = at.get(..19).map_or(at.to_owned(), |second| format!("{second}Z"));
+            self.note.outcome = RunOutcome::Rejected;
+            self.note.reason = Some(format!("annotated as invalid by {who} at {second}: {reason}"));
+            self.as_run = Some(as_run);
+        } else {
+            (self.note.outcome, self.note.reason) = (as_run.outcome, as_run.reason);
+        }
+    }
 }
 
 /// The two sums of the glossary.
@@ -77,6 +108,8 @@ impl Evidence {
             Event::Setting(note) => self.settings.push((session, note)),
             Event::PutBack(note) => self.put_back.push((session, note)),
             Event::Changed(note) => self.changes.push((session, note)),
+            Event::Built(note) => self.builds.push((session, note)),
+            Event::Artifact(note) => self.artifacts.push((session, note)),
             Event::Cell(note) => {
                 self.cells.insert(note.cell.clone(), note);
             }
@@ -90,7 +123,13 @@ impl Evidence {
             }
             Event::RunEnded(note) => {
                 self.open_runs.retain(|(run, _)| *run != note.run);
-                self.runs.push(RunRow { session, at: at.to_owned(), note: *note });
+                self.runs.push(RunRow { session, at: at.to_owned(), note: *note, as_run: None });
+            }
+            Event::Annotated(annotation) => {
+                if let Some(row) = self.runs.iter_mut().rev().find(|row| row.note.run == annotation.run) {
+                    row.annotate(at, &annotation);
+                }
+                self.annotations.push((at.to_owned(), annotation));
             }
             Event::Closed { complete, .. } => {
                 self.close_open_runs(at, session);
@@ -111,8 +150,22 @@ impl Evidence {
         for (run, position) in std::mem::take(&mut self.open_runs) {
             let reason = "the session ended while this run was under way".to_owned();
             let note = RunNote::unobserved(run, position, RunOutcome::Interrupted, reason);
-            self.runs.push(RunRow { session, at: at.to_owned(), note });
+            self.runs.push(RunRow { session, at: at.to_owned(), note, as_run: None });
         }
+    }
+
+    /// The same record as if nobody had annotated any run; None where no annotation holds.
+    pub fn as_run(&self) -> Option<Evidence> {
+        self.runs.iter().any(|row| row.as_run.is_some()).then(|| {
+            let mut evidence = self.clone();
+            for row in &mut evidence.runs {
+                if let Some(as_run) = row.as_run.take() {
+                    (row.note.outcome, row.note.reason) = (as_run.outcome, as_run.reason);
+                }
+            }
+            evidence.annotations.clear();
+            evidence
+        })
     }
 
     /// What the last session could not put back, host by host; empty where all is as it was.
@@ -159,5 +212,37 @@ impl Evidence {
             by_outcome,
             added_attempts: (self.runs.len() - planned.len()) as u64,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::example::Record;
+
+    #[test]
+    fn the_last_annotation_of_a_run_holds_and_takes_nothing_away() {
+        let mut record = Record::pairs(&[1.0, 1.1], &[1.2, 1.3]);
+        let before = record.evidence.runs.clone();
+        let annotate = |record: &mut Record, invalid| {
+            let run = record.evidence.runs[3].note.run.clone();
+            let annotation =
+                Annotation { run, invalid, reason: "the fan was off".into(), who: "a@desk".into() };
+            record.push(Event::Annotated(annotation));
+        };
+        annotate(&mut record, true);
+        let row = &record.evidence.runs[3];
+        assert_eq!(row.note.outcome, RunOutcome::Rejected);
+        assert!(
+            row.note.reason.as_ref().is_some_and(|r| r.contains("a@desk") && r.ends_with("the fan was off"))
+        );
+        assert_eq!(row.note.values, before[3].note.values, "what was observed stays");
+        assert_eq!(record.evidence.sums().by_outcome["rejected"], 1);
+        let as_run = record.evidence.as_run().expect("an annotation holds");
+        assert_eq!(as_run.runs[3].note, before[3].note);
+        annotate(&mut record, false);
+        assert_eq!(record.evidence.runs[3].note, before[3].note);
+        assert!(record.evidence.as_run().is_none());
+        assert_eq!(record.evidence.annotations.len(), 2, "both are told");
     }
 }

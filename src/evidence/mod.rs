@@ -7,3 +7,5 @@ pub mod example;
 pub mod fold;
 pub mod line;
 pub mod rows;
+pub mod runs;
+pub mod sheet;

@@ -1,18 +1,11 @@
-//! Rows of a record as CSV: runs, samples and rejected configurations.
-//!
-//! One rule keeps spreadsheets from running a cell as a formula and loses nothing: a text that
-//! begins with `=`, `+`, `-`, `@`, a tab, a carriage return or an apostrophe and is no plain number
-//! gets one apostrophe in front; a reader takes one leading apostrophe off. Every text is quoted,
-//! every number is bare and has all its digits. The first line names the columns, with units.
+//! Samples and rejected configurations of a record, each a sheet with its columns.
 
 use std::collections::BTreeSet;
 
-use csv::{QuoteStyle, WriterBuilder};
-
-use super::event::{CellNote, RoleNote};
+use super::event::CellNote;
 use super::fold::{Evidence, RunRow};
+use super::sheet::{Column, Field, Kind, Sheet};
 use crate::model::cell::CellId;
-use crate::model::job::End;
 use crate::model::metric;
 use crate::model::outcome::{Fate, RunOutcome};
 use crate::model::workload::Stamps;
@@ -25,80 +18,106 @@ pub struct Loss {
     pub evidence: String,
 }
 
-/// Every attempt of every run, whatever came of it.
-pub fn runs_csv(evidence: &Evidence) -> String {
-    let variables = variables(evidence);
-    let metrics = metrics(evidence);
-    let roles = roles(evidence);
-    let mut header: Vec<String> = ["cell", "arm", "kind"].map(str::to_owned).to_vec();
-    header.extend(variables.iter().map(|v| format!("level.{v}")));
-    let plain = ["block", "rerun_of", "attempt", "position", "session", "began_at", "ended_at"];
-    header.extend(plain.map(str::to_owned));
-    header.extend(["outcome", "reason", "elapsed (ns)"].map(str::to_owned));
-    header.extend(metrics.iter().map(|(name, unit)| format!("{name} ({unit})")));
-    header.push("absent".to_owned());
-    header.push("cautions".to_owned());
-    for role in &roles {
-        let of = ["host", "command", "end", "exit_status", "signal", "wall (ns)", "stdout_sha256"];
-        header.extend(of.map(|column| format!("{role}.{column}")));
-    }
-    let mut rows = vec![header];
-    for row in &evidence.runs {
-        rows.push(run_row(evidence, row, &variables, &metrics, &roles));
-    }
-    csv(rows)
+/// Cell, block and attempt, which name a run in every file.
+pub(super) fn run_columns() -> Vec<Column> {
+    vec![
+        Column::text("cell", "id of the cell: its levels, a slash, its arm"),
+        Column::integer("block", "", "number of the block, from 1; reruns add blocks of their own"),
+        Column::integer("attempt", "", "number of the attempt at this cell in this block, from 1"),
+    ]
 }
 
-/// Every reading inside every run. `value` has the unit that `unit` names; `step` numbers the loads of a
-/// run that has several.
-pub fn samples_csv(evidence: &Evidence) -> String {
+/// Every reading inside every run. `value` has the unit that `unit` names.
+pub fn samples(evidence: &Evidence) -> Sheet {
     let units = metrics(evidence);
-    let header =
-        ["cell", "block", "attempt", "outcome", "step", "metric", "unit", "at (ns)", "value", "settling"];
-    let mut rows = vec![header.map(str::to_owned).to_vec()];
+    let mut sheet = Sheet::new("samples.csv", samples_columns());
     for row in &evidence.runs {
-        let run = &row.note.run;
         for sample in &row.note.samples {
             let unit = units.iter().find(|(name, _)| *name == sample.metric).map_or("", |(_, unit)| unit);
-            rows.push(vec![
-                safe(&run.cell.0),
-                run.block.to_string(),
-                run.attempt.to_string(),
-                row.note.outcome.name().to_owned(),
-                sample.step.map_or(String::new(), |step| step.to_string()),
-                safe(&sample.metric),
-                safe(unit),
-                sample.at_ns.to_string(),
-                number(sample.value),
-                sample.settling.to_string(),
+            let mut fields = run_fields(row);
+            fields.extend([
+                row.note.outcome.name().into(),
+                sample.step.into(),
+                (&sample.metric).into(),
+                unit.into(),
+                sample.at_ns.into(),
+                sample.value.into(),
+                sample.settling.into(),
             ]);
+            sheet.push(fields);
         }
     }
-    csv(rows)
+    sheet
 }
 
-/// Every configuration that was turned down, at whatever stage: declared exclusion (`rule`), `host`,
-/// `proof`, `acceptance` (a run that was rejected) and `loss` (measured and worse than control).
-pub fn rejected_csv(evidence: &Evidence, losses: &[Loss]) -> String {
-    let header = ["cell", "arm", "stage", "fate", "block", "attempt", "reason", "evidence"];
-    let mut rows = vec![header.map(str::to_owned).to_vec()];
+fn samples_columns() -> Vec<Column> {
+    let mut columns = run_columns();
+    columns.extend([
+        Column::text("outcome", "outcome of the run that the sample is from, as in runs.csv"),
+        Column::integer("step", "", "number of the load that it belongs to, from 1, where a run has several"),
+        Column::text("metric", "what was read"),
+        Column::text("unit", "unit of `value`"),
+        Column::integer("at", "ns", "when it was read, from the start of traffic"),
+        Column::number(
+            "value",
+            "",
+            "the reading, in the unit that `unit` names; never counted as a replicate",
+        ),
+        Column::of(Kind::Boolean, "settling", "", "whether it lies in the warm-up, hence in no response"),
+    ]);
+    columns
+}
+
+/// Every configuration that was turned down, at whatever stage.
+pub fn rejected(evidence: &Evidence, losses: &[Loss]) -> Sheet {
+    let mut sheet = Sheet::new("rejected.csv", rejected_columns());
     for note in evidence.cells.values().filter(|c| c.fate != Fate::Live) {
         let stage = note.stage.as_deref().unwrap_or(note.fate.name());
         let reason = note.reason.as_deref().unwrap_or("");
-        rows.push(rejected_row(note, stage, note.fate.name(), None, reason, &note.evidence.join("\n")));
+        sheet.push(rejected_row(note, stage, note.fate.name(), None, reason, &note.evidence.join("\n")));
     }
     for row in evidence.runs.iter().filter(|r| r.note.outcome == RunOutcome::Rejected) {
         if let Some(note) = evidence.cells.get(&row.note.run.cell) {
             let reason = row.note.reason.as_deref().unwrap_or("");
-            rows.push(rejected_row(note, "acceptance", "rejected", Some(row), reason, &observed(row)));
+            let stage = if row.as_run.is_some() { "annotation" } else { "acceptance" };
+            sheet.push(rejected_row(note, stage, "rejected", Some(row), reason, &observed(row)));
         }
     }
     for loss in losses {
         if let Some(note) = evidence.cells.get(&loss.cell) {
-            rows.push(rejected_row(note, "loss", "measured", None, &loss.reason, &loss.evidence));
+            sheet.push(rejected_row(note, "loss", "measured", None, &loss.reason, &loss.evidence));
         }
     }
-    csv(rows)
+    sheet
+}
+
+fn rejected_columns() -> Vec<Column> {
+    let [cell, block, attempt] = run_columns().try_into().unwrap_or_else(|_| unreachable!("three columns"));
+    vec![
+        cell,
+        Column::text("arm", "control, treatment, combination, anchor or twin, by its name"),
+        Column::text(
+            "stage",
+            "what turned it down: rule (declared exclusion), host, link, proof, acceptance (a run broke a rule), annotation \
+             (a person declared a run invalid), loss (measured and worse than the control)",
+        ),
+        Column::text(
+            "fate",
+            "excluded or refused: never timed; rejected: a run that does not count; measured: a loss",
+        ),
+        Column { meaning: format!("{}; empty where a whole cell was turned down", block.meaning), ..block },
+        Column {
+            meaning: format!("{}; empty where a whole cell was turned down", attempt.meaning),
+            ..attempt
+        },
+        Column::text("reason", "why, in words"),
+        Column::text("evidence", "the difference, fact or numbers behind the reason, a line each"),
+    ]
+}
+
+/// Empty sheets with the columns.
+pub fn any() -> [Sheet; 2] {
+    [Sheet::new("samples.csv", samples_columns()), Sheet::new("rejected.csv", rejected_columns())]
 }
 
 /// What a run had observed, as `metric=value` lines; also for a run that does not count.
@@ -144,60 +163,10 @@ fn sampled(row: &RunRow) -> impl Iterator<Item = &String> {
     row.note.samples.iter().map(|sample| &sample.metric)
 }
 
-fn run_row(
-    evidence: &Evidence,
-    row: &RunRow,
-    variables: &[String],
-    metrics: &[(String, String)],
-    roles: &[String],
-) -> Vec<String> {
-    let note = &row.note;
-    let cell = evidence.cells.get(&note.run.cell);
-    let kind = cell.and_then(|c| serde_json::to_value(c.kind).ok());
-    let mut fields = vec![
-        safe(&note.run.cell.0),
-        safe(cell.map_or("", |c| &c.arm)),
-        kind.as_ref().and_then(|k| k.as_str()).unwrap_or("").to_owned(),
-    ];
-    let level = |v: &String| cell.and_then(|c| c.levels.get(v)).map_or(String::new(), |l| safe(l));
-    fields.extend(variables.iter().map(level));
-    let rerun_of = evidence.blocks.get(&note.run.block).and_then(|b| b.rerun_of.as_ref());
-    fields.extend([
-        note.run.block.to_string(),
-        rerun_of.map_or(String::new(), |c| safe(&c.0)),
-        note.run.attempt.to_string(),
-        note.position.to_string(),
-        (row.session + 1).to_string(),
-        evidence.began.get(&note.run).cloned().unwrap_or_default(),
-        row.at.clone(),
-        note.outcome.name().to_owned(),
-        safe(note.reason.as_deref().unwrap_or("")),
-        note.elapsed_ns.to_string(),
-    ]);
-    fields
-        .extend(metrics.iter().map(|(name, _)| note.values.get(name).map_or(String::new(), |v| number(*v))));
-    let absent: Vec<String> = note.absent.iter().map(|(name, why)| format!("{name}: {why}")).collect();
-    fields.push(safe(&absent.join("\n")));
-    let cautions: Vec<String> = note.cautions.iter().map(|(what, seen)| format!("{what}: {seen}")).collect();
-    fields.push(safe(&cautions.join("\n")));
-    for role in roles {
-        fields.extend(role_fields(note.roles.iter().find(|r| r.role == *role)));
-    }
-    fields
-}
-
-fn role_fields(role: Option<&RoleNote>) -> [String; 7] {
-    let Some(role) = role else { return Default::default() };
-    let report = &role.report;
-    let (end, status, signal) = match &report.end {
-        End::Exited(status) => ("exited".to_owned(), status.to_string(), String::new()),
-        End::Signalled(signal) => ("signalled".to_owned(), String::new(), signal.to_string()),
-        End::TimedOut => ("timed_out".to_owned(), String::new(), String::new()),
-        End::Stopped => ("stopped".to_owned(), String::new(), String::new()),
-        End::NotStarted(why) => (format!("not started: {why}"), String::new(), String::new()),
-    };
-    let digest = safe(&report.stdout.sha256);
-    [safe(&role.host), safe(&role.command), safe(&end), status, signal, report.wall_ns.to_string(), digest]
+/// The fields of [`run_columns`].
+pub(super) fn run_fields(row: &RunRow) -> Vec<Field> {
+    let run = &row.note.run;
+    vec![(&run.cell.0).into(), run.block.into(), run.attempt.into()]
 }
 
 fn rejected_row(
@@ -207,58 +176,17 @@ fn rejected_row(
     run: Option<&RunRow>,
     reason: &str,
     evidence: &str,
-) -> Vec<String> {
+) -> Vec<Field> {
     vec![
-        safe(&cell.cell.0),
-        safe(&cell.arm),
-        safe(stage),
-        fate.to_owned(),
-        run.map_or(String::new(), |r| r.note.run.block.to_string()),
-        run.map_or(String::new(), |r| r.note.run.attempt.to_string()),
-        safe(reason),
-        safe(evidence),
+        (&cell.cell.0).into(),
+        (&cell.arm).into(),
+        stage.into(),
+        fate.into(),
+        run.map(|r| r.note.run.block).into(),
+        run.map(|r| r.note.run.attempt).into(),
+        reason.into(),
+        evidence.into(),
     ]
-}
-
-fn variables(evidence: &Evidence) -> Vec<String> {
-    evidence.opening.as_ref().map_or(vec![], |o| o.variables.keys().cloned().collect())
-}
-
-fn roles(evidence: &Evidence) -> Vec<String> {
-    let mut found: Vec<String> = vec![];
-    for role in evidence.runs.iter().flat_map(|r| &r.note.roles) {
-        if !found.contains(&role.role) {
-            found.push(role.role.clone());
-        }
-    }
-    found
-}
-
-/// A text cell under the rule at the head of this file.
-pub(super) fn safe(text: &str) -> String {
-    let risky = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\'']);
-    let digits = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-');
-    let is_number = text.chars().all(digits) && text.parse::<f64>().is_ok_and(f64::is_finite);
-    if risky && !is_number { format!("'{text}") } else { text.to_owned() }
-}
-
-/// Shortest text that reads back as the same number; empty where there is none.
-fn number(value: f64) -> String {
-    if value.is_finite() { value.to_string() } else { String::new() }
-}
-
-pub(super) fn csv(rows: Vec<Vec<String>>) -> String {
-    let mut writer = WriterBuilder::new().quote_style(QuoteStyle::NonNumeric).from_writer(Vec::new());
-    for row in rows {
-        // Memory takes every write and all rows have the header's length.
-        if let Err(e) = writer.write_record(&row) {
-            unreachable!("a row of {} fields cannot be written: {e}", row.len());
-        }
-    }
-    match writer.into_inner() {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(e) => unreachable!("rows cannot be flushed to memory: {e}"),
-    }
 }
 
 #[cfg(test)]
@@ -280,71 +208,19 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_look_like_formulas_are_neutralised_and_numbers_stay_numbers() {
-        for (text, expected) in [
-            ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
-            ("+1-2", "'+1-2"),
-            ("-rf", "'-rf"),
-            ("@x", "'@x"),
-            ("'quoted", "''quoted"),
-            ("\t=1", "'\t=1"),
-            ("-5.55", "-5.55"),
-            ("-22.75", "-22.75"),
-            ("-inf", "'-inf"),
-            ("plain", "plain"),
-        ] {
-            assert_eq!(safe(text), expected);
-        }
-        assert_eq!(number(-5.55), "-5.55");
-        assert_eq!(number(0.1 + 0.2), "0.30000000000000004");
-        assert_eq!(number(f64::NAN), "");
-    }
-
-    #[test]
-    fn every_attempt_is_a_row_with_its_outcome_and_what_was_observed() {
-        let mut record = Record::open(&[("=new", ArmKind::Treatment)], 1);
+    fn every_sample_is_a_row_with_its_unit() {
+        let mut record = Record::open(&[], 1);
         let old = record.cell(&[("size", "1")], "old", Fate::Live, None);
-        let new = record.cell(&[("size", "1")], "=new", Fate::Live, None);
-        record.block(1, None, &[&old, &new]);
-        record.measured(&old, 1, -5.55);
-        let mut slow = example::run(&new.0, 1, 60.0);
-        slow.outcome = RunOutcome::TimedOut;
-        slow.reason = Some("-60 s, the deadline".into());
-        slow.roles = vec![example::role("run", "h1", "scan 'a b'", End::Signalled(9))];
-        slow.samples =
-            vec![Sample { metric: "wall_time".into(), at_ns: 5, value: 0.25, settling: true, step: None }];
-        record.run(slow.clone());
-        slow.run.attempt = 2;
-        slow.outcome = RunOutcome::Failed;
-        slow.values.clear();
-        slow.absent.insert("wall_time".into(), "died".into());
-        record.run(slow);
-        record.push(crate::evidence::event::Event::RunBegan {
-            run: crate::model::cell::RunKey { cell: old.clone(), block: 1, attempt: 2 },
-            position: 4,
-        });
-        record.evidence.finish("2026-11-30T11:00:00Z");
-
-        let text = runs_csv(&record.evidence);
-        assert!(text.contains(",-5.55,"), "a number is never quoted: {text}");
-        let (header, rows) = read(&text);
-        let at = |name: &str| column(&header, name);
-        let outcomes: Vec<&str> = rows.iter().map(|r| r[at("outcome")].as_str()).collect();
-        assert_eq!(outcomes, ["measured", "timed_out", "failed", "interrupted"]);
-        assert_eq!(rows[1][at("arm")], "'=new");
-        assert_eq!(rows[1][at("reason")], "'-60 s, the deadline");
-        assert_eq!(rows[1][at("wall_time (s)")], "60");
-        assert_eq!((rows[1][at("run.signal")].as_str(), rows[1][at("run.exit_status")].as_str()), ("9", ""));
-        assert_eq!(rows[1][at("run.command")], "scan 'a b'");
-        assert_eq!(rows[2][at("absent")], "wall_time: died");
-        assert_eq!((rows[1][at("attempt")].as_str(), rows[2][at("attempt")].as_str()), ("1", "2"));
-        assert!(rows.iter().all(|r| r[at("began_at")].starts_with("2026-")), "{rows:?}");
-        assert_eq!(rows[3][at("ended_at")], "2026-11-30T11:00:00Z");
-
-        let (header, rows) = read(&samples_csv(&record.evidence));
+        record.block(1, None, &[&old]);
+        let mut run = example::run(&old.0, 1, 60.0);
+        let sample = Sample { metric: "wall_time".into(), at_ns: 5, value: 0.25, settling: true, step: None };
+        run.samples = vec![sample.clone(), Sample { settling: false, ..sample }];
+        record.run(run);
+        let (header, rows) = read(&samples(&record.evidence).csv());
         assert_eq!(rows.len(), 2);
         assert_eq!(rows[0][column(&header, "unit")], "s");
         assert_eq!(rows[0][column(&header, "settling")], "true");
+        assert_eq!(rows[1][column(&header, "settling")], "false");
     }
 
     #[test]
@@ -363,7 +239,7 @@ mod tests {
         record.measured(&old, 1, 1.0);
         record.ended(&new, 1, RunOutcome::Rejected, "lost 3 frames");
         let loss = Loss { cell: new.clone(), reason: "slower".into(), evidence: "ratio 1.4".into() };
-        let (header, rows) = read(&rejected_csv(&record.evidence, &[loss]));
+        let (header, rows) = read(&rejected(&record.evidence, &[loss]).csv());
         let stage = column(&header, "stage");
         let stages: Vec<&str> = rows.iter().map(|r| r[stage].as_str()).collect();
         assert_eq!(stages, ["proof", "rule", "acceptance", "loss"]);

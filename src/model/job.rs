@@ -25,6 +25,87 @@ pub struct JobSpec {
     pub keep_bytes: u64,
     /// Standard output carries JSON events, one a line.
     pub speaks_events: bool,
+    /// Processors that the whole tree is confined to; None leaves it to the scheduler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<Cpus>,
+    /// What the page cache holds of the input files when the program starts; None leaves it as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<PageCache>,
+    /// When the agent tells that the job is ready, and how long it waits for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<Ready>,
+    #[serde(default)]
+    pub folder: Folder,
+}
+
+impl JobSpec {
+    /// A job with an empty environment, an empty standard input, a folder of its own and no output kept.
+    pub fn new(program: Program, deadline_ms: u64) -> JobSpec {
+        JobSpec {
+            program,
+            env: BTreeMap::new(),
+            cwd: None,
+            stdin: Stdin::Empty,
+            inputs: vec![],
+            deadline_ms,
+            keep_bytes: 0,
+            speaks_events: false,
+            cpus: None,
+            cache: None,
+            ready: None,
+            folder: Folder::Own,
+        }
+    }
+}
+
+/// Processors that a job is confined to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cpus {
+    /// So many, chosen on the host.
+    Count(u32),
+    /// Exactly these, by number.
+    List(Vec<u32>),
+}
+
+/// What the page cache holds of a job's input files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PageCache {
+    Cold,
+    Warm,
+}
+
+/// When a job is ready: the agent then tells the event `ready`, or a `fault` where it took too long.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ready {
+    pub when: ReadyWhen,
+    /// From the start of the program.
+    pub within_ms: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReadyWhen {
+    /// It prints the event `ready` itself.
+    Event,
+    /// Something listens on this TCP port of the host; no connection is made.
+    Port(u16),
+    /// A line of either output matches this regular expression.
+    Line(String),
+}
+
+/// The folder of a job that is given none by `cwd`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Folder {
+    /// Fresh, and removed when the job has ended.
+    #[default]
+    Own,
+    /// Fresh, and kept until it is cleared.
+    Kept,
+    /// The one that an earlier job kept, by its number.
+    Of(u64),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

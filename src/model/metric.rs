@@ -26,6 +26,8 @@ pub enum Need {
     Steps,
     /// Frames that carry the instant of their sending.
     Latency,
+    /// Units of work that the workload declares.
+    Work,
 }
 
 const fn metric(name: &'static str, unit: &'static str, better: Better, meaning: &'static str) -> Metric {
@@ -143,9 +145,37 @@ pub fn unit_shown(metric: &Metric, software_stamps: bool) -> String {
     }
 }
 
-/// Metrics of the `command` workload.
-pub const COMMAND: [Metric; 7] = [
-    metric("wall_time", "s", Better::Lower, "from just before the program starts until it has ended"),
+/// Unit of sizes.
+pub const BYTES: &str = "B";
+/// Response of a workload that declares its units of work: what was done and proven, by its wall time.
+pub const USEFUL_RATE: &str = "useful_rate";
+/// Counted in the proof only, since counting them slows a program down.
+pub const SYSTEM_CALLS: &str = "system_calls";
+
+/// Figures of the work itself rather than of its speed: the same work gives much the same figure on a busy
+/// machine. Each with the rise over the control's, as a part of it and in its own unit, that is told.
+pub const FIGURES: [(&str, f64, f64); 7] = [
+    ("bytes_read", 0.1, 4096.0),
+    ("bytes_written", 0.1, 4096.0),
+    ("page_faults", 0.1, 64.0),
+    ("minor_faults", 0.1, 64.0),
+    ("major_faults", 0.1, 16.0),
+    ("instructions", 0.1, 1_000_000.0),
+    (SYSTEM_CALLS, 0.1, 16.0),
+];
+
+/// Of a setup that is declared as a response.
+pub const SETUP_TIME: &str = "setup_time";
+
+/// Metrics of a workload of programs.
+pub const COMMAND: [Metric; 13] = [
+    metric(
+        "wall_time",
+        "s",
+        Better::Lower,
+        "from just before the program starts until it has ended; of several invocations in a run the median",
+    ),
+    metric(SETUP_TIME, "s", Better::Lower, "how long the setup of a run takes"),
     metric(
         "cpu_time",
         "s",
@@ -154,17 +184,38 @@ pub const COMMAND: [Metric; 7] = [
     ),
     metric("user_time", "s", Better::Lower, "user part of cpu_time"),
     metric("system_time", "s", Better::Lower, "system part of cpu_time"),
-    metric("peak_rss", "B", Better::Lower, "largest resident set of the program or of a child it waited for"),
+    metric(
+        "peak_rss",
+        BYTES,
+        Better::Lower,
+        "largest resident set of the program or of a child it waited for",
+    ),
     metric(
         "bytes_read",
-        "B",
+        BYTES,
         Better::Lower,
-        "bytes passed by read calls (rchar), waited-for children included",
+        "bytes passed by read calls (rchar), waited-for children included; mapped files are not in it",
     ),
     metric(
         "bytes_written",
-        "B",
+        BYTES,
         Better::Lower,
         "bytes passed by write calls (wchar), waited-for children included",
+    ),
+    metric("page_faults", "faults", Better::Lower, "minor_faults and major_faults"),
+    metric("minor_faults", "faults", Better::Lower, "pages that were mapped without reading a disk"),
+    metric("major_faults", "faults", Better::Lower, "pages that had to be read from a disk"),
+    metric(
+        "instructions",
+        "instructions",
+        Better::Lower,
+        "instructions of the whole tree in user mode, where the machine counts them",
+    ),
+    needing(
+        USEFUL_RATE,
+        "units/s",
+        Better::Higher,
+        "units of the declared work that were done and proven, by wall_time",
+        &[Need::Work],
     ),
 ];

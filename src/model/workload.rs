@@ -1,9 +1,8 @@
 //! Workloads: as declared (templates over variables and settings), and as resolved for one cell.
 
-use std::collections::BTreeMap;
-
 use super::frame_size::Sizes;
 use super::hosts::PortRef;
+use super::role::{RoleDeclared, RoleWork};
 
 /// Text in which `${name}` stands for the level of a variable or setting.
 pub type Template = String;
@@ -88,25 +87,13 @@ impl Stamps {
     }
 }
 
+/// Programs, each a role on a host; a `command` is one role called `run`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommandDeclared {
-    pub on: Template,
-    pub program: Invocation,
-    pub env: BTreeMap<String, Template>,
-    pub cwd: Option<Template>,
-    /// Path of a file on the host; None is an empty standard input.
-    pub stdin: Option<Template>,
-    pub inputs: Vec<Template>,
-    /// What of the output must equal the control's.
+    /// In the order of the file; their names are unique.
+    pub roles: Vec<RoleDeclared>,
+    /// What of the output of timed roles must equal the control's.
     pub compare: OutputRule,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum Invocation {
-    Argv(Vec<Template>),
-    /// One line that is split into words once it is filled in; no shell.
-    Line(Template),
-    Shell(Template),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -214,19 +201,26 @@ pub struct SearchPlan {
     pub most_trials: u32,
 }
 
+/// The roles of one cell, in the order of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommandWork {
-    pub host: String,
-    pub program: ResolvedProgram,
-    pub env: BTreeMap<String, String>,
-    pub cwd: Option<String>,
-    pub stdin: Option<String>,
-    pub inputs: Vec<String>,
+    pub roles: Vec<RoleWork>,
     pub compare: OutputRule,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub enum ResolvedProgram {
-    Argv(Vec<String>),
-    Shell(String),
+impl Work {
+    /// Names of the hosts that it runs on, each once.
+    pub fn hosts(&self) -> Vec<&str> {
+        let mut hosts: Vec<&str> = vec![];
+        let all: Vec<&str> = match self {
+            Work::Packets(work) => vec![&work.tx.host, &work.rx.host],
+            Work::Command(work) => work.roles.iter().map(|role| role.host.as_str()).collect(),
+        };
+        for host in all {
+            if !hosts.contains(&host) {
+                hosts.push(host);
+            }
+        }
+        hosts
+    }
 }

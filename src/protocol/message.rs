@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::model::change::{Applications, PutBack, Seen, Wanted};
 use crate::model::facts::Facts;
-use crate::model::job::{JobReport, JobSpec};
+use crate::model::job::{FileId, JobReport, JobSpec};
 
 /// Raised when either side could misread the other.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// One line towards the agent. Every ask but `Beat` is answered by a reply with the same id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,6 +70,11 @@ pub enum Ask {
         job: u64,
         line: String,
     },
+    /// A signal for the process group of a job's main process.
+    Signal {
+        job: u64,
+        signal: i32,
+    },
     /// Kill the whole tree of a job.
     Stop {
         job: u64,
@@ -79,6 +84,29 @@ pub enum Ask {
         job: u64,
         stream: Stream,
         offset: u64,
+    },
+    /// Is the artifact of this digest there?
+    Have {
+        sha256: String,
+        name: String,
+    },
+    /// A piece of an artifact, in base64; answered by its path after the last.
+    Put {
+        sha256: String,
+        name: String,
+        offset: u64,
+        data: String,
+        last: bool,
+    },
+    /// Keep the one file that fits a pattern, in a folder or in the one that a job kept.
+    Keep {
+        job: u64,
+        cwd: Option<String>,
+        pattern: String,
+    },
+    /// Remove the folder that a job kept.
+    Clear {
+        job: u64,
     },
     /// Drop a job's kept output.
     Forget {
@@ -131,6 +159,12 @@ pub enum Answer {
         data: String,
         last: bool,
     },
+    /// Where an artifact lies, if it is there.
+    Artifact {
+        path: Option<String>,
+    },
+    /// A file that is now an artifact.
+    Kept(FileId),
     /// The ask could not be carried out.
     Fault {
         text: String,

@@ -46,6 +46,11 @@ impl Writer {
             .map_err(RecordError::io("opened", &path))?;
         let writer = Writer { file, path: path.clone(), seq: read.last_seq };
         writer.lock()?;
+        // Another one may have written between our reading and our lock.
+        let length = writer.file.metadata().map_err(RecordError::io("read", &path))?.len();
+        if length != read.whole_bytes + read.torn_bytes {
+            return Err(RecordError::InUse { path });
+        }
         if read.torn_bytes > 0 {
             let bytes = std::fs::read(&path).map_err(RecordError::io("read", &path))?;
             let aside = folder.file(&format!("journal.torn-{}", read.last_seq + 1));

@@ -65,7 +65,9 @@ pub fn rejected(evidence: &Evidence, findings: &Findings) -> Vec<TurnedDown> {
     let units = metrics(evidence);
     let cells = evidence.cells.values().filter(|c| c.fate != Fate::Live).map(|note| cell(evidence, note));
     let rejected = evidence.runs.iter().filter(|r| r.note.outcome == RunOutcome::Rejected);
-    let runs = rejected.map(|row| run(&units, row, "rejected by acceptance"));
+    let stage =
+        |row: &RunRow| if row.as_run.is_some() { "annotated as invalid" } else { "rejected by acceptance" };
+    let runs = rejected.map(|row| run(&units, row, stage(row)));
     let lost = losses(findings).into_iter().map(|loss| TurnedDown {
         anchor: anchor(&loss.cell),
         what: loss.cell.0,
@@ -82,6 +84,7 @@ pub fn rejected(evidence: &Evidence, findings: &Findings) -> Vec<TurnedDown> {
 fn cell(evidence: &Evidence, note: &CellNote) -> TurnedDown {
     let by = match note.stage.as_deref() {
         Some("host") => " by a host".to_owned(),
+        Some("build") => " by its build".to_owned(),
         Some("link") => " by its link".to_owned(),
         Some("proof") => " by its proof".to_owned(),
         Some("rule") => " by a rule".to_owned(),
@@ -144,7 +147,7 @@ fn role(note: &RoleNote) -> RoleView {
         of("standard error", &note.stderr_head, note.report.stderr.bytes),
     ];
     RoleView {
-        role: note.role.clone(),
+        role: note.title(),
         host: note.host.clone(),
         end: end(&note.report.end),
         command: note.command.clone(),

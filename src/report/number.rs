@@ -81,18 +81,27 @@ pub fn moment(at: &str) -> String {
     }
 }
 
-/// Text of a program with its control characters written out (`\x1b`), so that no escape sequence acts on a
-/// reader's screen; line ends and tabs stay.
+/// Text from outside with its control characters written out (`\x1b`), so that no escape sequence acts on a
+/// reader's screen, and likewise what turns the direction of writing, so that nothing reads as another text than
+/// it is; line ends and tabs stay.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '\n' | '\t' => shown.push(c),
-            c if c.is_control() => shown.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c if acts(c) && u32::from(c) < 256 => shown.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c if acts(c) => shown.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
             c => shown.push(c),
         }
     }
     shown
+}
+
+/// Characters that do something instead of being seen: controls (C0, delete, C1) and marks, embeddings, overrides
+/// and isolates of the writing direction (Unicode Standard Annex 9).
+pub fn acts(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// `1 run`, `2 runs`; for words whose plural is an s more.
@@ -177,6 +186,7 @@ mod tests {
     #[test]
     fn what_a_program_wrote_cannot_act_on_a_screen() {
         assert_eq!(visible("a\tb\n\u{1b}[31mred\u{9b}m\u{7f}"), "a\tb\n\\x1b[31mred\\x9bm\\x7f");
+        assert_eq!(visible("a\u{202e}b\u{2066}"), "a\\u{202e}b\\u{2066}", "nor turn what is read");
         assert_eq!(moment("2026-11-30T19:58:08.777Z"), "2026-11-30 19:58:08 UTC");
         assert_eq!(moment("yesterday"), "yesterday");
     }

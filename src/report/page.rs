@@ -15,13 +15,14 @@ use crate::evidence::fold::Evidence;
 pub struct PageError(#[from] tera::Error);
 
 /// Names end in `.html` so that every value is escaped; the style sheet holds no values.
-const TEMPLATES: [(&str, &str); 9] = [
+const TEMPLATES: [(&str, &str); 10] = [
     ("page.html", include_str!("templates/page.html")),
     ("style.html", include_str!("templates/style.html")),
     ("asked.html", include_str!("templates/asked.html")),
     ("answer.html", include_str!("templates/answer.html")),
     ("cells.html", include_str!("templates/cells.html")),
     ("rejected.html", include_str!("templates/rejected.html")),
+    ("annotated.html", include_str!("templates/annotated.html")),
     ("turned_down.html", include_str!("templates/turned_down.html")),
     ("runs.html", include_str!("templates/runs.html")),
     ("origin.html", include_str!("templates/origin.html")),

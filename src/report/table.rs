@@ -6,6 +6,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::beside;
 use super::cells::{median, scale, unmeasured};
+use super::look::{NARROWEST, line, pieces, wrapped};
 use super::number::Scale;
 use super::view::added;
 use crate::analysis::findings::{CellSummary, Effect, EnvironmentFinding, Findings, Interval};
@@ -16,14 +17,12 @@ use crate::model::cell::CellId;
 use crate::model::outcome::Fate;
 use crate::model::scale::Scale::Linear;
 
-/// Narrowest width that is still laid out; a smaller one is treated as this.
-const NARROWEST: u16 = 40;
 /// What an id keeps at least before it is broken by force.
 const NARROWEST_ID: usize = 16;
 
 /// Plain text of at most `width` columns, without escape sequences or blanks at the ends of lines:
 /// one row per cell and primary response, then the answers, what runs caution about, and the two sums. Units stand in the
-/// heading. Control characters in names are shown as `�`.
+/// heading. Control characters in names are written out.
 pub fn table(findings: &Findings, width: u16) -> String {
     let width = width.max(NARROWEST);
     let mut text = String::new();
@@ -31,7 +30,10 @@ pub fn table(findings: &Findings, width: u16) -> String {
         text.push_str(&of_response(findings, response, width));
     }
     for answer in findings.answers.iter().filter(|a| !a.exploratory) {
-        text.push_str(&wrapped(&printable(&answer.sentence), width.into()));
+        text.push_str(&wrapped(&line(&answer.sentence), width.into()));
+    }
+    for words in annotated(findings) {
+        text.push_str(&wrapped(&line(&words), width.into()));
     }
     let primary = |e: &&EnvironmentFinding| findings.family.responses.contains(&e.response);
     for floor in findings.environment.iter().filter(primary).filter_map(|e| e.noise_floor.as_ref()) {
@@ -43,16 +45,16 @@ pub fn table(findings: &Findings, width: u16) -> String {
         findings.family.responses.contains(&f.response) && linear(&f.response) == (f.scale == Linear.word())
     };
     for seen in findings.split_plots.iter().filter(decides) {
-        text.push_str(&wrapped(&printable(&seen.sentence), width.into()));
+        text.push_str(&wrapped(&line(&seen.sentence), width.into()));
     }
     for caution in &findings.run_cautions {
-        text.push_str(&wrapped(&printable(caution), width.into()));
+        text.push_str(&wrapped(&line(caution), width.into()));
     }
     for along in &findings.change_points {
         let lines = std::iter::once(&along.found.sentence);
         let lines = lines.chain(along.found.changes.iter().map(|c| &c.sentence)).chain(&along.found.notes);
-        for line in lines {
-            text.push_str(&wrapped(&printable(&format!("{}: {line}", along.response)), width.into()));
+        for words in lines {
+            text.push_str(&wrapped(&line(&format!("{}: {words}", along.response)), width.into()));
         }
     }
     let sums = findings.sums.as_ref();
@@ -63,6 +65,23 @@ pub fn table(findings: &Findings, width: u16) -> String {
         text.push_str(&wrapped(&added(added_attempts), width.into()));
     }
     text
+}
+
+/// Which runs a person took out of the analysis, and the answers with them.
+pub fn annotated(findings: &Findings) -> Vec<String> {
+    let words = |a: &crate::analysis::annotations::AnnotationFinding| {
+        let was = a.outcome_as_run.as_deref().unwrap_or("not there").replace('_', " ");
+        format!(
+            "{} ({was}) was annotated as invalid by {} at {}: {}",
+            a.run,
+            a.who,
+            super::number::moment(&a.at),
+            a.reason
+        )
+    };
+    let runs = findings.annotations.iter().filter(|a| a.holds).map(words);
+    let with = findings.as_run.iter().filter(|e| e.cell.is_none());
+    runs.chain(with.map(|e| format!("With the annotated runs: {}", e.sentence))).collect()
 }
 
 fn of_response(findings: &Findings, response: &str, width: u16) -> String {
@@ -149,7 +168,7 @@ fn row(
     scale: &Scale,
     each_confidence: bool,
 ) -> Vec<String> {
-    let name = printable(&cell.cell.0);
+    let name = line(&cell.cell.0);
     let found = cell.responses.iter().find(|r| r.response == response);
     let Some(summary) = found else {
         let fate = if cell.fate == Fate::Live { "not run" } else { cell.fate.name() };
@@ -208,7 +227,7 @@ fn break_ids(rows: &mut [Vec<String>], heading: &[String], width: usize) {
     let room = width.saturating_sub(others(rows, heading) + 3 * heading.len() + 1).max(NARROWEST_ID);
     for row in rows {
         let mut lines = vec![String::new()];
-        for piece in row[0].split_inclusive(['/', ',']).flat_map(|piece| cut(piece, room - 2)) {
+        for piece in row[0].split_inclusive(['/', ',']).flat_map(|piece| pieces(piece, room - 2)) {
             let last = lines.last().map_or(0, |l: &String| l.chars().count());
             match lines.last_mut() {
                 Some(line) if last == 0 || last + piece.chars().count() <= room => line.push_str(&piece),
@@ -217,31 +236,4 @@ fn break_ids(rows: &mut [Vec<String>], heading: &[String], width: usize) {
         }
         row[0] = lines.join("\n");
     }
-}
-
-/// Pieces of at most `most` characters.
-fn cut(text: &str, most: usize) -> Vec<String> {
-    let chars: Vec<char> = text.chars().collect();
-    chars.chunks(most).map(|piece| piece.iter().collect()).collect()
-}
-
-/// Words on lines of at most `width`, from the second on indented.
-fn wrapped(text: &str, width: usize) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ').filter(|w| !w.is_empty()) {
-        let last = lines.last().map_or(0, |l: &String| l.chars().count());
-        match lines.last_mut() {
-            Some(line) if last == 0 => line.push_str(word),
-            Some(line) if last + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(format!("  {word}")),
-        }
-    }
-    lines.join("\n") + "\n"
-}
-
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::again::{self, RepeatView, RerunView};
+use super::annotated::{self, AnnotatedView};
 use super::asked::{self, AskedView};
 use super::cells::{self, CellView};
 use super::ledger::{self, RunView, TurnedDown};
@@ -37,6 +38,9 @@ pub struct View {
     /// Measured losses as entries of a dead-ends file.
     pub dead_ends: Option<String>,
     pub misfires: Vec<TurnedDown>,
+    pub annotated: Vec<AnnotatedView>,
+    /// Effects that the annotations moved, as they would be without.
+    pub with_annotated: Vec<EffectView>,
     pub reruns: Vec<RerunView>,
     pub repeats: Vec<RepeatView>,
     /// Name and unit of each response, in the order of the runs' values.
@@ -165,6 +169,8 @@ pub fn view(evidence: &Evidence, findings: &Findings) -> View {
         rejected: ledger::rejected(evidence, findings),
         dead_ends: super::dead_ends::dead_ends(evidence, findings),
         misfires: ledger::misfires(evidence),
+        annotated: annotated::annotated(findings),
+        with_annotated: findings.as_run.iter().map(effect).collect(),
         reruns: again::reruns(evidence, findings),
         repeats: again::repeats(evidence),
         columns: declared.iter().map(column).collect(),

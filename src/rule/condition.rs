@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use crate::model::facts::KNOWN;
+use crate::model::size;
 
 /// A fact, a comparison, and a bare word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,7 +124,7 @@ fn is(found: &Value, word: &str) -> bool {
 
 /// Numbers as numbers, and texts that begin with numbers as versions: 6.18.4-rc1 is more than 6.8.
 fn compare(found: &Value, word: &str) -> Option<Ordering> {
-    if let (Some(found), Ok(wanted)) = (found.as_f64(), word.parse::<f64>()) {
+    if let (Some(found), Some(wanted)) = (found.as_f64(), number(word)) {
         return found.partial_cmp(&wanted);
     }
     let (found, wanted) = (version(found.as_str()?)?, version(word)?);
@@ -133,6 +134,11 @@ fn compare(found: &Value, word: &str) -> Option<Ordering> {
         .map(|at| part(&found, at).cmp(&part(&wanted, at)))
         .find(|order| order.is_ne())
         .or(Some(Ordering::Equal))
+}
+
+/// A plain number, or a size with its unit.
+fn number(word: &str) -> Option<f64> {
+    word.parse().ok().or_else(|| size::bytes(word).map(|bytes| bytes as f64))
 }
 
 /// The numbers between dots that a text begins with.
@@ -150,7 +156,7 @@ mod tests {
 
     fn holds(text: &str) -> Result<bool, String> {
         let facts = json!({
-            "kernel": "6.18.44-fc-v669", "governor": "powersave", "turbo": true, "cpu_count": 2, "load_1m": 0.5,
+            "kernel": "6.18.44-fc-v669", "governor": "powersave", "turbo": true, "cpu_count": 2, "memory": 1_048_576, "load_1m": 0.5,
             "ntuple": "on", "driver": "ice", "rx_filter": "none", "rx_filter_can": ["none", "all"], "rings_max": 4096,
             "firmware": "4.40 0x8001c7d4 1.3534.0", "nothing": null
         });
@@ -187,6 +193,8 @@ mod tests {
             "driver == ice",
             "cpu_count == 2",
             "cpu_count >= 2",
+            "memory <= 1MiB",
+            "memory > 1MB",
             "load_1m < 1",
             "rx_filter can be all",
             "rings can be 4096",
@@ -199,6 +207,7 @@ mod tests {
             "turbo off",
             "ntuple off",
             "cpu_count > 2",
+            "memory < 1MiB",
             "rx_filter can be some",
             "rings can be 8192",
         ];

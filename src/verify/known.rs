@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::difference::{Difference, compare};
+use super::difference::{Difference, Texts, answers};
 use crate::model::cell::CellId;
 use crate::model::proof::Proof;
 
@@ -12,7 +12,7 @@ use crate::model::proof::Proof;
 #[derive(Debug, Clone, Default)]
 pub struct Known {
     programs: BTreeMap<String, (String, CellId)>,
-    answers: BTreeMap<String, (BTreeMap<String, String>, CellId)>,
+    answers: BTreeMap<String, (Proof, CellId)>,
 }
 
 impl Known {
@@ -32,7 +32,8 @@ impl Known {
             }
         }
         if let Some((known, first)) = self.answers.get(&work_key(proof)) {
-            let evidence = compare(&first.0, known, &cell.0, &proof.answer);
+            let none = Texts::new();
+            let evidence = answers(&first.0, (known, &none), (proof, &none));
             if !evidence.is_empty() {
                 return Err(Difference {
                     reason: format!("the same command over the same inputs gave another answer in {first}"),
@@ -47,7 +48,7 @@ impl Known {
         for (command, digest) in &proof.programs {
             self.programs.entry(command.clone()).or_insert_with(|| (digest.clone(), cell.clone()));
         }
-        self.answers.entry(work_key(proof)).or_insert_with(|| (proof.answer.clone(), cell.clone()));
+        self.answers.entry(work_key(proof)).or_insert_with(|| (proof.clone(), cell.clone()));
     }
 }
 

@@ -1,6 +1,6 @@
 //! The only maker of `Verified`, without which nothing is timed.
 
-use super::difference::{Difference, compare};
+use super::difference::{Difference, Texts, answers, compare};
 use super::known::Known;
 use crate::model::cell::CellId;
 use crate::model::proof::Proof;
@@ -11,11 +11,25 @@ use crate::model::proof::Proof;
 pub struct Verified {
     cell: CellId,
     proof: Proof,
+    /// What was compared, to show where another answer differs.
+    texts: Texts,
 }
+
+/// Kept of the compared texts of a cell once all of its point is proven.
+const KEPT: usize = 64 * 1024;
 
 impl Verified {
     pub fn cell(&self) -> &CellId {
         &self.cell
+    }
+
+    pub fn proof(&self) -> &Proof {
+        &self.proof
+    }
+
+    /// Keeps only the beginnings of its texts, for nothing large is compared with them any more.
+    pub fn cut(&mut self) {
+        self.texts.values_mut().for_each(|text| text.cut(KEPT));
     }
 }
 
@@ -28,7 +42,8 @@ impl Verified {
 /// else in an earlier cell.
 pub fn prove(
     cell: &CellId,
-    proof: Proof,
+    mut proof: Proof,
+    texts: Texts,
     control: Option<&Verified>,
     known: &mut Known,
 ) -> Result<Verified, Difference> {
@@ -36,11 +51,13 @@ pub fn prove(
         return Err(Difference { reason: "the proof holds no answer".into(), evidence: vec![] });
     }
     if let Some(control) = control {
-        equal_to("the control", &control.proof, &proof)?;
+        equal_to("the control", (&control.proof, &control.texts), (&proof, &texts))?;
+        // A run may be as far from the control as the proof may, not from the proof once more.
+        proof.near.clone_from(&control.proof.near);
     }
     known.check(cell, &proof)?;
     known.learn(cell, &proof);
-    Ok(Verified { cell: cell.clone(), proof })
+    Ok(Verified { cell: cell.clone(), proof, texts })
 }
 
 /// Checks a timed run's own proof against the cell's untimed one, before its numbers count. Facts
@@ -48,7 +65,7 @@ pub fn prove(
 ///
 /// # Errors
 /// A fact that both proofs have differs.
-pub fn confirm(verified: &Verified, run: &Proof) -> Result<(), Difference> {
+pub fn confirm(verified: &Verified, run: &Proof, texts: &Texts) -> Result<(), Difference> {
     let shared = |facts: &std::collections::BTreeMap<String, String>| {
         facts
             .iter()
@@ -59,9 +76,10 @@ pub fn confirm(verified: &Verified, run: &Proof) -> Result<(), Difference> {
     let before = Proof {
         identity: shared(&verified.proof.identity),
         answer: shared(&verified.proof.answer),
+        near: verified.proof.near.clone(),
         programs: verified.proof.programs.clone(),
     };
-    equal_to("its proof", &before, run)?;
+    equal_to("its proof", (&before, &verified.texts), (run, texts))?;
     same_programs("the program changed between proof and run", &before, run)
 }
 
@@ -71,7 +89,8 @@ pub fn confirm(verified: &Verified, run: &Proof) -> Result<(), Difference> {
 /// # Errors
 /// The work, the answer, or a program differs.
 pub fn unchanged(earlier: &Proof, now: &Proof) -> Result<(), Difference> {
-    equal_to("in the earlier session", earlier, now)?;
+    let none = Texts::new();
+    equal_to("in the earlier session", (earlier, &none), (now, &none))?;
     same_programs("its program is another one than in the earlier session", earlier, now)
 }
 
@@ -84,12 +103,12 @@ fn same_programs(reason: &str, then: &Proof, now: &Proof) -> Result<(), Differen
     if evidence.is_empty() { Ok(()) } else { Err(Difference { reason: reason.into(), evidence }) }
 }
 
-fn equal_to(name: &str, reference: &Proof, own: &Proof) -> Result<(), Difference> {
-    let evidence = compare(name, &reference.identity, "this", &own.identity);
+fn equal_to(name: &str, reference: (&Proof, &Texts), own: (&Proof, &Texts)) -> Result<(), Difference> {
+    let evidence = compare(name, &reference.0.identity, "this", &own.0.identity);
     if !evidence.is_empty() {
         return Err(Difference { reason: format!("it does other work than {name}"), evidence });
     }
-    let evidence = compare(name, &reference.answer, "this", &own.answer);
+    let evidence = answers(name, reference, own);
     if !evidence.is_empty() {
         return Err(Difference { reason: format!("it gives another answer than {name}"), evidence });
     }
@@ -106,7 +125,19 @@ mod tests {
             identity: one("input", input),
             answer: one("stdout.sha256", answer),
             programs: one(command, program),
+            ..Proof::default()
         }
+    }
+    fn prove(
+        cell: &CellId,
+        proof: Proof,
+        control: Option<&Verified>,
+        known: &mut Known,
+    ) -> Result<Verified, Difference> {
+        super::prove(cell, proof, Texts::new(), control, known)
+    }
+    fn confirm(verified: &Verified, run: &Proof) -> Result<(), Difference> {
+        super::confirm(verified, run, &Texts::new())
     }
     fn cell(id: &str) -> CellId {
         CellId(id.into())

@@ -4,6 +4,8 @@ use std::ops::RangeInclusive;
 
 use jiff::SignedDuration;
 
+use crate::model::size;
+
 /// A whole number in plain decimal digits. The error says what was expected.
 pub fn count(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
     let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -67,20 +69,8 @@ pub fn rate(text: &str) -> Result<Option<f64>, String> {
 
 /// A size in bytes with its unit, such as `512B`, `64KiB` or `10MB`. `64K` could be either and is refused.
 pub fn bytes(text: &str) -> Result<u64, String> {
-    const UNITS: [(&str, u64); 7] = [
-        ("KiB", 1 << 10),
-        ("MiB", 1 << 20),
-        ("GiB", 1 << 30),
-        ("kB", 1000),
-        ("MB", 1_000_000),
-        ("GB", 1_000_000_000),
-        ("B", 1),
-    ];
-    let expected = || "a size with its unit: B, kB, MB, GB (1000) or KiB, MiB, GiB (1024)".to_owned();
-    let (number, unit) =
-        UNITS.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit))).ok_or_else(expected)?;
-    let number = count(number.trim_end(), 0..=u64::MAX).map_err(|_| expected())?;
-    number.checked_mul(unit).ok_or_else(expected)
+    size::bytes(text)
+        .ok_or_else(|| "a size with its unit: B, kB, MB, GB (1000) or KiB, MiB, GiB (1024)".to_owned())
 }
 
 /// Digits with at most one point: no exponent, no sign, no underscores.

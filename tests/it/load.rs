@@ -386,4 +386,94 @@ responses: [{{name: {response}, primary: true}}]
         assert!(rows.iter().all(|row| row["outcome"] == "measured"), "{}", told(&output));
         assert_eq!(code(&output), 0, "{}", told(&output));
     }
+
+    #[test]
+    fn latency_is_told_end_to_end_and_says_whose_stamps_it_is_from() {
+        let Some(lab) = Lab::no_hosts() else { return };
+        let hosts = "hosts:\n  box: {transport: netns, ports: {a: {interface: fta0}, b: {interface: ftb0}}}\nlinks: [[box.a, box.b]]\n";
+        write(&lab, "hosts.yaml", hosts);
+        let campaign = "\
+campaign: c
+question: How long is a frame under way?
+hosts: hosts.yaml
+pilot: true
+control: {set: {batch: 8}}
+workload:
+  packets: {between: [box.a, box.b], frame_size: 128, batch: '${batch}', rate: 1000/s, duration: 300ms, settle: 100ms, stamps: software, latency: true}
+verify: {frames: 100}
+blocks: {count: 1, order: forward}
+timeout: 60s
+responses: [{name: latency_p50, primary: true}, {name: latency_p99}, {name: latency_p999}]
+";
+        let file = write(&lab, "c.yaml", campaign);
+        let output = run(&lab, &["run", text(&file)]);
+        assert_eq!(code(&output), 0, "{}", told(&output));
+        let row = &csv_rows(&only_record(&lab.folder().join("reports")).join("runs.csv"))[0];
+        let value = |name: &str| {
+            row[&format!("{name} (s, software stamps)")].parse::<f64>().unwrap_or_else(|_| panic!("{row:?}"))
+        };
+        let (p50, p99) = (value("latency_p50"), value("latency_p99"));
+        // A virtual cable takes microseconds, and a busy machine at most its patience; a clock's offset takes more.
+        assert!(0.0 < p50 && p50 <= p99 && p99 < 5.0, "{p50} {p99}");
+        assert!(row["absent"].starts_with("latency_p999: 4"), "400 frames cannot carry it: {row:?}");
+    }
+
+    #[test]
+    fn an_agent_killed_while_its_program_is_on_a_port_leaves_no_program_there() {
+        if let Err(why) = crate::lab::allowed() {
+            crate::skip::skip("bpf", &why);
+            return;
+        }
+        let Some(lab) = Lab::no_hosts() else { return };
+        let sh = |line: &str| {
+            let output = process::finish(lab.command("sh").args(["-c", line]), LIMIT);
+            assert!(output.status.success(), "{line}: {}", told(&output));
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        sh("ip link add fta0 type veth peer name ftb0 && ip link set fta0 up && ip link set ftb0 up");
+        let hosts = "hosts:\n  box: {transport: local, ports: {a: {interface: fta0}, b: {interface: ftb0}}}\nlinks: [[box.a, box.b]]\n";
+        write(&lab, "hosts.yaml", hosts);
+        let campaign = "\
+campaign: c
+question: Does a killed agent leave its program on the port?
+hosts: hosts.yaml
+pilot: true
+control: {set: {batch: 8}}
+workload:
+  packets: {between: [box.a, box.b], frame_size: 64, batch: '${batch}', rate: 500/s, duration: 60s, settle: 100ms, rx: af_xdp}
+verify: {frames: 100}
+blocks: {count: 1, order: forward}
+timeout: 90s
+";
+        let file = write(&lab, "c.yaml", campaign);
+        let mut child = lab.fieldtrial();
+        child
+            .args(["run", text(&file)])
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null());
+        let mut child = child.spawn().expect("it starts");
+        let until = |what: &str, holds: &dyn Fn() -> bool| {
+            let began = std::time::Instant::now();
+            while !holds() {
+                assert!(began.elapsed() < Duration::from_secs(40), "{what}: not within 40 s");
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        };
+        let has_program = || sh("ip link show ftb0").contains("prog/xdp");
+        let timed = || {
+            let journals = lab.folder().join("reports/c");
+            let record = std::fs::read_dir(journals).into_iter().flatten().flatten().next();
+            record.is_some_and(|record| {
+                std::fs::read_to_string(record.path().join("journal.jsonl"))
+                    .is_ok_and(|text| text.contains("run_began"))
+            })
+        };
+        until("a timed run with a program on the port", &|| timed() && has_program());
+        // The first of them: the others are the inits of its jobs.
+        let agent = sh("grep -lzx 'agen[t]' /proc/[0-9]*/cmdline | cut -d/ -f3 | sort -n | head -1");
+        sh(&format!("kill -9 {}", agent.trim()));
+        until("a port without a program", &|| !has_program());
+        let status = process::wait(&mut child, Duration::from_secs(60)).expect("it gives up");
+        assert_eq!(status.code(), Some(12), "the host was lost");
+    }
 }

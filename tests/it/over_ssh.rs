@@ -300,3 +300,39 @@ fn hosts_check_and_discover_tell_what_a_host_is() {
     let output = run(&lab, &["hosts", "check", text(&file)]);
     assert_eq!(code(&output), 0, "what discover writes can be used: {}", told(&output));
 }
+
+#[test]
+fn what_a_killed_agent_left_changed_on_a_host_is_put_back_by_restore() {
+    let Some(lab) = Lab::two_hosts() else { return };
+    tx_and_rx(&lab, crate::lab::TEST_INTERFACE, "3s");
+    let campaign = commands(&lab, "tx", "if [ -e /tmp/slow ]; then sleep 62; fi; echo same", 2);
+    let held = std::fs::read_to_string(&campaign).unwrap() + "hold: {mtu: 1400}\n";
+    std::fs::write(&campaign, held).unwrap();
+    let mtu = || {
+        let output = lab.on_host("h1", &format!("cat /sys/class/net/{}/mtu", crate::lab::TEST_INTERFACE));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    assert_eq!(mtu(), "1500");
+    let mut command = fieldtrial(&lab, &["run", text(&campaign), "--reports", "reports"]);
+    let mut child = command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let began = Instant::now();
+    while journal(&lab).matches("\"accepted\":true").count() < 1 {
+        assert!(began.elapsed() < Duration::from_secs(60), "no proof came: {}", journal(&lab));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    lab.on_host("h1", "touch /tmp/slow");
+    let agent = "kill -9 $(grep -lzx 'agen[t]' /proc/[0-9]*/cmdline | cut -d/ -f3 | sort -n | head -1)";
+    assert!(lab.on_host("h1", agent).status.success());
+    let status = process::wait(&mut child, Duration::from_secs(60)).expect("the workstation gives up");
+    assert_eq!((status.code(), mtu().as_str()), (Some(12), "1400"), "nobody was there to put it back");
+    let hosts = lab.folder().join("hosts.yaml");
+    let restore = || run(&lab, &["restore", "tx", "--hosts", text(&hosts), "--json"]);
+    let output = restore();
+    assert_eq!(code(&output), 0, "{}", told(&output));
+    assert_eq!(mtu(), "1500", "{}", told(&output));
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(answer["ok"] == true && answer["restored"]["back"].to_string().contains("mtu"), "{answer}");
+    let output = restore();
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((code(&output), &answer["restored"]["back"]), (0, &serde_json::json!([])), "{answer}");
+}

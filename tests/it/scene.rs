@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use fieldtrial::conduct::lab::{JobId, Lab, LabEvent};
-use fieldtrial::model::job::{JobReport, JobSpec, Program, Stdin};
+use fieldtrial::model::job::{JobReport, JobSpec, Program};
 use fieldtrial::remote::error::ConnectError;
 use fieldtrial::remote::fleet::Fleet;
 use fieldtrial::remote::local;
@@ -84,16 +84,8 @@ impl Scene {
 }
 
 pub fn spec(program: Program, token: &str) -> JobSpec {
-    JobSpec {
-        program,
-        env: BTreeMap::from([(MARK.to_owned(), token.to_owned())]),
-        cwd: None,
-        stdin: Stdin::Empty,
-        inputs: vec![],
-        deadline_ms: 60_000,
-        keep_bytes: 1 << 16,
-        speaks_events: false,
-    }
+    let env = BTreeMap::from([(MARK.to_owned(), token.to_owned())]);
+    JobSpec { env, keep_bytes: 1 << 16, ..JobSpec::new(program, 60_000) }
 }
 
 pub fn ended(fleet: &mut Fleet, job: JobId) -> (JobReport, Vec<serde_json::Value>) {

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
 use std::time::Duration;
 
 use fieldtrial::analysis::stopping;
@@ -91,6 +92,11 @@ impl Lab for StandIn {
         self.end(job, End::Stopped);
         Ok(())
     }
+    fn signal(&mut self, job: JobId, signal: i32) -> Result<(), LabError> {
+        self.log.push(format!("signal {signal}"));
+        self.end(job, End::Signalled(signal));
+        Ok(())
+    }
     fn next(&mut self, _wait: Duration) -> Option<LabEvent> {
         self.events.pop_front()
     }
@@ -98,6 +104,20 @@ impl Lab for StandIn {
         Ok((b"some output\n".to_vec(), vec![]))
     }
     fn forget(&mut self, _job: JobId) {}
+    fn have(&mut self, host: &str, sha256: &str, name: &str) -> Result<Option<String>, LabError> {
+        self.hosts.have(host, sha256, name)
+    }
+    fn upload(&mut self, host: &str, _: &Path, sha256: &str, name: &str) -> Result<String, LabError> {
+        self.hosts.upload(&mut self.log, host, sha256, name)
+    }
+    fn keep(&mut self, job: JobId, _: Option<&str>, pattern: &str) -> Result<FileId, LabError> {
+        self.log.push(format!("keep {pattern} of {}", job.0));
+        Ok(FileId { path: format!("/store/{}/{pattern}", job.0), bytes: 1, sha256: format!("{:064}", job.0) })
+    }
+    fn clear(&mut self, job: JobId) -> Result<(), LabError> {
+        self.log.push(format!("clear {}", job.0));
+        Ok(())
+    }
     fn apply(&mut self, host: &str, settings: &[Wanted]) -> Result<Applications, LabError> {
         self.hosts.apply(&mut self.log, host, settings)
     }
@@ -273,24 +293,6 @@ fn the_same_command_doing_half_the_work_on_another_host_is_refused() {
     assert_eq!(fate(&evidence, "host=h2/new"), Fate::Refused);
     let reason = evidence.cells[&CellId("host=h2/control".into())].reason.clone().unwrap();
     assert!(reason.contains("another program than in host=h1/control"), "{reason}");
-}
-
-#[test]
-fn a_missing_program_costs_one_check_and_no_run() {
-    // Case E08.
-    let plan = plan(TWO_ARMS);
-    let mut lab = StandIn::new(|_, spec, _| {
-        let mut report = report(spec, &words(spec)[0], "same");
-        if words(spec)[0] == "new" {
-            report.end = End::NotStarted("no such program: new".into());
-        }
-        Ok(report)
-    });
-    let mut evidence = Evidence::default();
-    session(&plan, &mut lab, &mut evidence, Asked::Rest, Stop::No);
-    assert_eq!(fate(&evidence, "/new"), Fate::Refused);
-    assert!(evidence.cells[&CellId("/new".into())].reason.as_ref().unwrap().contains("no such program"));
-    assert_eq!(lab.log.iter().filter(|l| l.contains("new")).count(), 1);
 }
 
 #[test]

@@ -26,13 +26,7 @@ const ETHTOOL_SETTING: [u32; 2] = [0x3b, 0x3d];
 /// Runs an agent through `first` requests at once and `last` after the last of their answers, and kills
 /// it just before its change of the world number `kill_at` (counted from 1; 0 for never).
 pub fn run(command: &mut Command, first: Vec<Ask>, last: Vec<Ask>, kill_at: usize) -> Traced {
-    // SAFETY: one system call between fork and exec.
-    unsafe {
-        command.pre_exec(|| match libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) {
-            -1 => Err(std::io::Error::last_os_error()),
-            _ => Ok(()),
-        });
-    }
+    let_be_traced(command);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().expect("the agent starts");
     let mut input = child.stdin.take().expect("piped");
@@ -59,6 +53,27 @@ pub fn run(command: &mut Command, first: Vec<Ask>, last: Vec<Ask>, kill_at: usiz
     // The tracer has reaped it already.
     let _ = child.wait();
     Traced { changes, killed, answers: talk.join().expect("the talk ends with the agent") }
+}
+
+/// Runs a program that says nothing of interest, and kills it likewise: changes begun, and whether it was
+/// killed.
+pub fn alone(command: &mut Command, kill_at: usize) -> (usize, bool) {
+    let_be_traced(command);
+    let null = Stdio::null;
+    let mut child = command.stdin(null()).stdout(null()).stderr(null()).spawn().expect("it starts");
+    let ended = trace(child.id() as libc::pid_t, kill_at);
+    let _ = child.wait();
+    ended
+}
+
+fn let_be_traced(command: &mut Command) {
+    // SAFETY: one system call between fork and exec.
+    unsafe {
+        command.pre_exec(|| match libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) {
+            -1 => Err(std::io::Error::last_os_error()),
+            _ => Ok(()),
+        });
+    }
 }
 
 fn send(input: &mut impl Write, asks: Vec<Ask>) {
