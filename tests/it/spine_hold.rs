@@ -139,7 +139,7 @@ fn what_is_hard_to_change_is_set_once_for_its_cells_and_again_for_every_block() 
     let levels: Vec<&str> = timed
         .iter()
         .filter(|line| line.starts_with("set"))
-        .filter_map(|line| line.split(' ').last())
+        .filter_map(|line| line.rsplit(' ').next())
         .collect();
     assert_eq!((levels[0], levels[1]), (levels[3], levels[2]), "the second block runs backwards: {levels:?}");
 }
