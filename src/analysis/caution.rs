@@ -9,10 +9,10 @@ use super::drift::Halves;
 use super::effect::ALPHA;
 use super::findings::{Findings, Verdict};
 use super::reversal::{Agreement, Reversal};
-use super::setup;
 use super::split_plot::SplitPlot;
 use super::trial::Trial;
 use super::whole_plot::SplitPlotFinding;
+use super::{rise, setup};
 use crate::evidence::event::{ChangeNote, HostNote};
 use crate::evidence::fold::Evidence;
 
@@ -45,6 +45,7 @@ pub fn of_record(trial: &Trial, evidence: &Evidence, findings: &Findings) -> Vec
     family(findings, &mut found);
     confounded(findings, &mut found);
     environment(findings, &mut found);
+    found.extend(rise::rises(evidence));
     let left_behind: u32 =
         evidence.runs.iter().flat_map(|r| &r.note.roles).map(|role| role.report.left_behind).sum();
     match left_behind {

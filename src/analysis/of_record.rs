@@ -41,6 +41,7 @@ pub fn trial(evidence: &Evidence) -> Trial {
             group: None,
             order: Some(at as f64),
             readings,
+            work: row.note.work,
         });
     }
     Trial {

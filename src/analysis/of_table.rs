@@ -53,6 +53,7 @@ pub fn trial(
             group: group.map(|labels| labels.names[labels.codes[row.at] as usize].as_str().into()),
             order: order.as_ref().map(|o| o[row.at]),
             readings,
+            work: None,
         });
     }
     let mut cells: Vec<(u128, Cell)> = cells.into_iter().collect();

@@ -9,6 +9,7 @@ mod comparison;
 mod declared;
 mod draft;
 mod exclusions;
+mod extracts;
 mod fields;
 mod gate;
 mod naming;
@@ -21,6 +22,7 @@ mod roles;
 mod sense;
 mod shape;
 mod shape_roles;
+mod shape_verify;
 mod starter;
 mod steer;
 #[cfg(test)]
@@ -37,7 +39,12 @@ mod tests_good;
 mod tests_packets;
 #[cfg(test)]
 mod tests_robust;
+#[cfg(test)]
+mod tests_verify;
 mod until;
+mod useful;
+mod values;
+mod verify;
 pub mod work;
 mod workload;
 

@@ -18,7 +18,8 @@ use crate::design::plan::Plan;
 use crate::evidence::event::{ArmNote, Event, Opening, Session as SessionNote, SessionKind};
 use crate::evidence::fold::Evidence;
 use crate::model::arm::ArmKind;
-use crate::model::workload::{OutputRule, Stamps, Workload};
+use crate::model::verify_rule::OutputRule;
+use crate::model::workload::{Stamps, Workload};
 use crate::record::{Folder, Writer};
 
 pub struct Session {
@@ -148,7 +149,7 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
             .collect(),
         outputs_may_differ: match &campaign.workload {
             Workload::Packets(_) => false,
-            Workload::Command(command) => command.compare == OutputRule::Ignored,
+            Workload::Command(command) => command.verify.output == OutputRule::Ignored,
         },
         stamps: match &campaign.workload {
             Workload::Packets(packets) => packets.stamps.map_or("", Stamps::name).into(),

@@ -243,10 +243,8 @@ impl Trial<'_> {
                 Some(ProofFault::Lost(why)) => return Ok(Some(Ended::Lost(why))),
                 Some(ProofFault::Interrupted) => return Ok(Some(Ended::Stopped)),
                 Some(ProofFault::Refuse(stage, difference)) => Err((stage, difference)),
-                None => {
-                    accept_proof(&id, proven.proof.clone(), Default::default(), control_proof, &mut known)
-                        .map_err(|difference| ("proof", difference))
-                }
+                None => accept_proof(&id, proven.proof.clone(), proven.texts, control_proof, &mut known)
+                    .map_err(|difference| ("proof", difference)),
             };
             if let (Ok(_), Some(earlier)) = (&verdict, earlier.get(&id))
                 && let Err(difference) = unchanged(earlier, &proven.proof)

@@ -103,6 +103,9 @@ impl Lab for StandIn {
     fn heads(&mut self, _job: JobId, _most: usize) -> Result<(Vec<u8>, Vec<u8>), LabError> {
         Ok((b"some output\n".to_vec(), vec![]))
     }
+    fn file(&mut self, _job: JobId, _number: u32, _most: usize) -> Result<Vec<u8>, LabError> {
+        Ok(vec![])
+    }
     fn forget(&mut self, _job: JobId) {}
     fn have(&mut self, host: &str, sha256: &str, name: &str) -> Result<Option<String>, LabError> {
         self.hosts.have(host, sha256, name)
@@ -167,6 +170,10 @@ pub fn report(spec: &JobSpec, program: &str, output: &str) -> JobReport {
         result: None,
         left_behind: 0,
         isolation: "pid-namespace".into(),
+        figures: Default::default(),
+        cpus: None,
+        cache: None,
+        files: vec![],
     }
 }
 
