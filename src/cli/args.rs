@@ -232,6 +232,13 @@ pub struct AnalyseArgs {
     /// Column that says in what order runs were made; without it row order means nothing
     #[arg(long, value_name = "COLUMN")]
     pub order: Option<String>,
+    /// Factors that were set once for a group of runs, such as one that needs a reboot. They are judged by how
+    /// often they were set
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub whole_plot: Vec<String>,
+    /// Column that says which setting of --whole-plot each row belongs to [default: every block made each once]
+    #[arg(long, value_name = "COLUMN", requires = "whole_plot")]
+    pub group: Option<String>,
     /// Look for changes of level along the rows, one value each, which this column names. Rows stand in
     /// the order of --order, else in that of the file
     #[arg(long, value_name = "COLUMN", conflicts_with_all = ["ladder", "control", "factors", "samples"])]

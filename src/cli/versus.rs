@@ -138,7 +138,7 @@ fn asked(args: &VersusArgs) -> Result<Comparison, Failure> {
         question: args.question.clone().unwrap_or(question),
         shell: args.shell || needs_shell(args)?,
         arms: names.into_iter().zip(args.commands.iter().cloned()).collect(),
-        on: args.on.clone().zip(args.hosts.as_ref().map(|path| path.display().to_string())),
+        on: args.hosts.as_ref().map(|path| path.display().to_string()).zip(args.on.clone()),
         env: environment(args, here)?,
         cwd: args.cwd.as_ref().map(local).or(here.then(|| folder.display().to_string())),
         stdin: args.input.as_ref().map(local),

@@ -44,3 +44,4 @@ mod spine_roles;
 mod terminal;
 mod tracer;
 mod until;
+mod versus;
