@@ -9,8 +9,8 @@ use super::drift::Halves;
 use super::effect::ALPHA;
 use super::findings::{Findings, Verdict};
 use super::reversal::{Agreement, Reversal};
-use super::setup;
 use super::trial::Trial;
+use super::{rise, setup};
 use crate::evidence::event::{ChangeNote, HostNote};
 use crate::evidence::fold::Evidence;
 
@@ -42,6 +42,7 @@ pub fn of_record(trial: &Trial, evidence: &Evidence, findings: &Findings) -> Vec
     moved(evidence, &mut found);
     family(findings, &mut found);
     environment(findings, &mut found);
+    found.extend(rise::rises(evidence));
     let left_behind: u32 =
         evidence.runs.iter().flat_map(|r| &r.note.roles).map(|role| role.report.left_behind).sum();
     match left_behind {

@@ -45,6 +45,7 @@ pub mod question;
 pub mod rank_sum;
 pub mod rerun;
 pub mod reversal;
+mod rise;
 pub mod row;
 pub mod samples;
 pub mod setup;

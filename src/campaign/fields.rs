@@ -7,6 +7,7 @@ use super::combination;
 use super::draft::{Blank, Draft};
 use super::packets::SETTLE;
 use super::work::Field;
+use crate::model::role::ARTIFACT;
 use crate::yaml::{Complaint, Span, quantity};
 
 /// Complains about templates that do not give what their field needs, about a link from a port to
@@ -28,9 +29,11 @@ pub(super) fn check(timeout_ms: Option<u64>, draft: &mut Draft<'_>) {
 
 /// Whether all names of a template are known; if not, that is the complaint to make.
 fn known(blank: &Blank<'_>, draft: &Draft<'_>) -> bool {
-    names(blank.template)
-        .iter()
-        .all(|name| draft.variables.contains_key(*name) || draft.settings().any(|setting| setting == *name))
+    names(blank.template).iter().all(|name| {
+        blank.artifact && *name == "artifact"
+            || draft.variables.contains_key(*name)
+            || draft.settings().any(|setting| setting == *name)
+    })
 }
 
 fn one(blank: &Blank<'_>, draft: &Draft<'_>, out: &mut Vec<Complaint>) {
@@ -38,7 +41,9 @@ fn one(blank: &Blank<'_>, draft: &Draft<'_>, out: &mut Vec<Complaint>) {
     let mut first: Option<Wrong> = None;
     let mut wrong = 0_usize;
     combination::each(&names, draft, &mut |combination| {
-        let Ok(found) = fill(blank.template, &|name| combination.text(name)) else { return };
+        let own = |name: &str| (blank.artifact && name == "artifact").then_some(ARTIFACT);
+        let lookup = |name: &str| own(name).or_else(|| combination.text(name));
+        let Ok(found) = fill(blank.template, &lookup) else { return };
         if let Err(expected) = blank.field.check(&found) {
             wrong += 1;
             let levels = combination.levels[..combination.variables].iter();

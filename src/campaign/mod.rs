@@ -2,23 +2,27 @@
 
 mod arm_names;
 mod arms;
+mod artifact;
 mod blank;
 mod combination;
 mod comparison;
 mod declared;
 mod draft;
 mod exclusions;
+mod extracts;
 mod fields;
 mod gate;
 mod naming;
 mod packets;
 mod parse;
+mod phases;
 mod responses;
 mod role_work;
 mod roles;
 mod sense;
 mod shape;
 mod shape_roles;
+mod shape_verify;
 mod starter;
 mod steer;
 #[cfg(test)]
@@ -35,7 +39,12 @@ mod tests_good;
 mod tests_packets;
 #[cfg(test)]
 mod tests_robust;
+#[cfg(test)]
+mod tests_verify;
 mod until;
+mod useful;
+mod values;
+mod verify;
 pub mod work;
 mod workload;
 

@@ -220,6 +220,7 @@ fn search<'a>(entry: &'a Entry, fields: &Fields<'a>, draft: &mut Draft<'a>) -> O
                 field: kind,
                 node: &entry.value,
                 template: default,
+                artifact: false,
             });
             Some(default.to_owned())
         }

@@ -1,10 +1,16 @@
 //! Roles of one cell: every template of what programs are started, where and when, filled in.
 
-use super::work::{Field, Lookup, cache, cpu, cpu_count, field, line, patience_ms, pattern, tcp_port};
+use super::work::{
+    Field, Lookup, cache, cpu, cpu_count, field, invocations, line, patience_ms, pattern, tcp_port,
+};
 use crate::model::job::{Cpus, Ready, ReadyWhen};
 use crate::model::role::{
-    CpusDeclared, Invocation, ReadyDeclared, ReadyWhenDeclared, ResolvedProgram, RoleDeclared, RoleWork,
+    ARTIFACT, Artifact, ArtifactDeclared, Build, BuildDeclared, CpusDeclared, Invocation, Phases,
+    PhasesDeclared, ReadyDeclared, ReadyWhenDeclared, ResolvedProgram, RoleDeclared, RoleWork, Warmup,
+    WarmupDeclared,
 };
+use crate::model::verify_rule::VerifyRule;
+use crate::model::work_rule::{Units, WorkRule};
 use crate::model::workload::{CommandDeclared, CommandWork};
 
 /// Fails with a sentence that names the role and the field.
@@ -12,10 +18,37 @@ pub(super) fn resolve(declared: &CommandDeclared, lookup: Lookup<'_, '_>) -> Res
     let several = declared.roles.len() > 1;
     let named = |role: &RoleDeclared, why| if several { format!("{}: {why}", role.name) } else { why };
     let roles = declared.roles.iter().map(|role| one(role, lookup).map_err(|why| named(role, why)));
-    Ok(CommandWork { roles: roles.collect::<Result<_, _>>()?, compare: declared.compare })
+    Ok(CommandWork {
+        roles: roles.collect::<Result<_, _>>()?,
+        verify: verify(&declared.verify, lookup)?,
+        work: declared.work.as_ref().map(|rule| work(rule, lookup)).transpose()?,
+    })
 }
 
-fn one(declared: &RoleDeclared, lookup: Lookup<'_, '_>) -> Result<RoleWork, String> {
+fn verify(declared: &VerifyRule, lookup: Lookup<'_, '_>) -> Result<VerifyRule, String> {
+    Ok(VerifyRule {
+        output: declared.output.clone(),
+        of: declared.of.clone(),
+        files: each("verify.files", &declared.files, |_| Field::Below, lookup)?,
+        effects: each("verify.effects", &declared.effects, |_| Field::Effect, lookup)?,
+    })
+}
+
+fn work(declared: &WorkRule, lookup: Lookup<'_, '_>) -> Result<WorkRule, String> {
+    let units = match &declared.units {
+        Units::Declared(units) => Units::Declared(text("work.units", units, Field::Units, lookup)?),
+        Units::Counted { by, extract } => {
+            let by = by.as_ref().map(|argv| each("work.counted.run", argv, |_| Field::Text, lookup));
+            Units::Counted { by: by.transpose()?, extract: extract.clone() }
+        }
+    };
+    Ok(WorkRule { units, ..declared.clone() })
+}
+
+fn one<'a>(declared: &RoleDeclared, outer: Lookup<'_, 'a>) -> Result<RoleWork, String> {
+    let has_artifact = declared.artifact.is_some();
+    let own = move |name: &str| (has_artifact && name == "artifact").then_some(ARTIFACT);
+    let lookup: Lookup<'_, 'a> = &|name: &str| own(name).or_else(|| outer(name));
     let maybe = |what: &str, template: &Option<String>| {
         template.as_deref().map(|template| text(what, template, Field::Words, lookup)).transpose()
     };
@@ -36,6 +69,61 @@ fn one(declared: &RoleDeclared, lookup: Lookup<'_, '_>) -> Result<RoleWork, Stri
         ready: declared.ready.as_ref().map(|ready| self::ready(ready, lookup)).transpose()?,
         ends: declared.ends.clone(),
         timed: declared.timed,
+        values: declared.values.clone(),
+        phases: phases(&declared.phases, lookup)?,
+        build: declared.build.as_ref().map(|build| self::build(build, outer)).transpose()?,
+        artifact: declared.artifact.as_ref().map(|artifact| self::artifact(artifact, outer)).transpose()?,
+    })
+}
+
+fn phases(declared: &PhasesDeclared, lookup: Lookup<'_, '_>) -> Result<Phases, String> {
+    let setup = declared.setup.as_ref().map(|(setup, time)| Ok((program(setup, lookup)?, *time)));
+    let warmup = declared.warmup.as_ref().map(|warmup| match warmup {
+        WarmupDeclared::Invocations(count) => {
+            field("warmup", count, lookup, invocations).map(Warmup::Invocations)
+        }
+        WarmupDeclared::Program(warmup) => program(warmup, lookup).map(Warmup::Program),
+    });
+    let teardown = declared.teardown.as_ref().map(|teardown| program(teardown, lookup));
+    Ok(Phases {
+        setup: setup.transpose().map_err(|why: String| format!("setup: {why}"))?,
+        warmup: warmup.transpose()?,
+        invocations: field("invocations", &declared.invocations, lookup, invocations)?,
+        teardown: teardown.transpose().map_err(|why| format!("teardown: {why}"))?,
+    })
+}
+
+fn build(declared: &BuildDeclared, lookup: Lookup<'_, '_>) -> Result<Build, String> {
+    let maybe = |what: &str, template: &Option<String>| {
+        template.as_deref().map(|template| text(what, template, Field::Words, lookup)).transpose()
+    };
+    let toolchain = declared.toolchain.as_ref();
+    let env = declared.env.iter();
+    let env = env.map(|(name, value)| Ok((name.clone(), text("build.env", value, Field::Text, lookup)?)));
+    Ok(Build {
+        program: program(&declared.program, lookup).map_err(|why| format!("build: {why}"))?,
+        env: env.collect::<Result<_, String>>()?,
+        cwd: maybe("build.cwd", &declared.cwd)?,
+        toolchain: toolchain
+            .map(|words| each("build.toolchain", words, |_| Field::Words, lookup))
+            .transpose()?,
+        target: maybe("build.target", &declared.target)?,
+        profile: maybe("build.profile", &declared.profile)?,
+        timeout_ms: field("build.timeout", &declared.timeout, lookup, patience_ms)?,
+    })
+}
+
+fn artifact(declared: &ArtifactDeclared, lookup: Lookup<'_, '_>) -> Result<Artifact, String> {
+    let sha256 = declared.sha256.as_deref();
+    let version = declared.version.as_ref();
+    Ok(Artifact {
+        from: declared.from,
+        place: text("artifact", &declared.place, Field::Words, lookup)?,
+        sha256: sha256.map(|digest| text("artifact.sha256", digest, Field::Digest, lookup)).transpose()?,
+        version: version
+            .map(|words| each("artifact.version", words, |_| Field::Words, lookup))
+            .transpose()?,
+        on_host: None,
     })
 }
 
@@ -90,7 +178,6 @@ fn each(
 mod tests {
     use super::*;
     use crate::model::role::Ends;
-    use crate::model::workload::OutputRule;
 
     fn declared() -> RoleDeclared {
         RoleDeclared {
@@ -110,12 +197,21 @@ mod tests {
             }),
             ends: Ends::ByItself,
             timed: true,
+            values: vec![],
+            phases: PhasesDeclared {
+                setup: None,
+                warmup: Some(WarmupDeclared::Invocations("2".into())),
+                invocations: "${size}".into(),
+                teardown: None,
+            },
+            build: None,
+            artifact: None,
         }
     }
 
     fn resolved(roles: Vec<RoleDeclared>) -> Result<CommandWork, String> {
         let lookup = |name: &str| (name == "size").then_some("64");
-        resolve(&CommandDeclared { roles, compare: OutputRule::Exact }, &lookup)
+        resolve(&CommandDeclared { roles, verify: VerifyRule::default(), work: None }, &lookup)
     }
 
     #[test]
@@ -125,6 +221,7 @@ mod tests {
         assert_eq!(work.program, ResolvedProgram::Argv(argv.to_vec()));
         assert_eq!((work.env["SIZE"].as_str(), work.inputs[0].as_str()), ("64", "/data/64"));
         assert_eq!(work.cpus, Some(Cpus::Count(64)));
+        assert_eq!((work.phases.warmup, work.phases.invocations), (Some(Warmup::Invocations(2)), 64));
         assert_eq!(work.ready, Some(Ready { when: ReadyWhen::Port(5264), within_ms: 5000 }));
     }
 

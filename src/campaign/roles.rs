@@ -3,17 +3,34 @@
 use std::collections::BTreeMap;
 
 use super::draft::Draft;
-use super::naming;
 use super::work::Field;
 use super::workload::{blank, note_keys};
+use super::{artifact, naming, phases, values};
 use crate::model::role::{
-    CpusDeclared, Ends, Invocation, ReadyDeclared, ReadyWhenDeclared, RoleDeclared, SIGNALS, ranks,
+    CpusDeclared, Ends, Invocation, ReadyDeclared, ReadyWhenDeclared, RoleDeclared, SIGNALS, SetupTime, ranks,
 };
 use crate::yaml::{Complaint, Entry, Fields, Kind, Node, unknown};
 
 /// Keys of a program that is the only role.
-pub(super) const COMMAND_KEYS: [&str; 10] =
-    ["on", "run", "shell", "tool", "env", "cwd", "stdin", "inputs", "cpus", "cache"];
+pub(super) const COMMAND_KEYS: [&str; 17] = [
+    "on",
+    "run",
+    "shell",
+    "tool",
+    "env",
+    "cwd",
+    "stdin",
+    "inputs",
+    "cpus",
+    "cache",
+    "build",
+    "artifact",
+    "setup",
+    "warmup",
+    "invocations",
+    "teardown",
+    "values",
+];
 /// Keys of a role among several, beside those.
 pub(super) const ROLE_KEYS: [&str; 4] = ["after", "ready", "ends", "timed"];
 pub(super) const READY_KEYS: [&str; 3] = ["port", "line", "within"];
@@ -39,7 +56,7 @@ struct Half<'a> {
 pub(super) fn command<'a>(entry: &'a Entry, draft: &mut Draft<'a>) -> Option<Vec<RoleDeclared>> {
     let fields = Fields::open(&entry.value, entry.key.span, "`command`", &COMMAND_KEYS, &mut draft.out)?;
     let half = half(ONLY, entry, &fields, "`command`", draft)?;
-    Some(vec![RoleDeclared { timed: true, ..half.role }])
+    tie(vec![half], &[ONLY], draft)
 }
 
 /// Reads `roles`; None when too little of one of them could be read.
@@ -72,9 +89,24 @@ fn half<'a>(
 ) -> Option<Half<'a>> {
     note_keys(fields, &COMMAND_KEYS, &format!("workload.roles.{name}"), draft);
     note_keys(fields, &ROLE_KEYS, &format!("workload.roles.{name}"), draft);
+    draft.in_artifact = fields.get("artifact").is_some();
+    let read = half_read(name, entry, fields, what, draft);
+    draft.in_artifact = false;
+    read
+}
+
+fn half_read<'a>(
+    name: &str,
+    entry: &'a Entry,
+    fields: &Fields<'a>,
+    what: &str,
+    draft: &mut Draft<'a>,
+) -> Option<Half<'a>> {
     let on =
         fields.need("on", what, &mut draft.out).and_then(|on| blank(&on.value, "on", Field::Host, draft));
     let program = program(fields, what, draft);
+    let phases = phases::read(fields, draft);
+    let (build, artifact) = (artifact::build(fields, draft), artifact::read(fields, draft));
     let env = fields.get("env").map_or(Some(BTreeMap::new()), |env| environment(&env.value, draft));
     let mut maybe = |key: &str, field: Field| match fields.get(key) {
         Some(entry) => blank(&entry.value, key, field, draft).map(Some),
@@ -90,6 +122,7 @@ fn half<'a>(
     let cpus = fields.get("cpus").map(|entry| cpus(entry, draft));
     let ready = fields.get("ready").map(|entry| ready(entry, draft));
     let ends = fields.get("ends").map(|entry| ends(entry, draft));
+    let values = fields.get("values").map_or(Some(vec![]), |entry| values::read(entry, draft));
     let timed = fields.get("timed").map(|entry| entry.value.flag("`timed`", &mut draft.out));
     let (with, signal) = match ends {
         Some(ends) => ends?,
@@ -117,6 +150,10 @@ fn half<'a>(
                 None => Ends::ByItself,
             },
             timed: false,
+            values: values?,
+            phases: phases?,
+            build: build?,
+            artifact: artifact?,
         },
         entry,
         after: fields.get("after"),
@@ -176,6 +213,9 @@ fn tie(halves: Vec<Half<'_>>, names: &[&str], draft: &mut Draft<'_>) -> Option<V
             draft.out.push(Complaint::error(place(at), message).help(help));
         }
     }
+    roles.iter().enumerate().for_each(|(at, role)| phases::fit(role, place(at), draft));
+    draft.setup_time |=
+        roles.iter().any(|role| matches!(role.phases.setup, Some((_, SetupTime::Response))) && role.timed);
     if !roles.is_empty() && !roles.iter().any(|role| role.timed) {
         let help = "write `timed: true` in the one whose time is the run's";
         draft.out.push(Complaint::error(place(0), "no role is timed").help(help));
@@ -217,7 +257,7 @@ fn references(
     Some(found)
 }
 
-fn program<'a>(fields: &Fields<'a>, what: &str, draft: &mut Draft<'a>) -> Option<Invocation> {
+pub(super) fn program<'a>(fields: &Fields<'a>, what: &str, draft: &mut Draft<'a>) -> Option<Invocation> {
     let given: Vec<&Entry> = ["run", "shell", "tool"].iter().filter_map(|key| fields.get(key)).collect();
     let [only] = given[..] else {
         match given[..] {
@@ -248,7 +288,7 @@ fn program<'a>(fields: &Fields<'a>, what: &str, draft: &mut Draft<'a>) -> Option
     Some(if key == "run" { Invocation::Argv(words) } else { Invocation::Tool(words) })
 }
 
-fn environment<'a>(node: &'a Node, draft: &mut Draft<'a>) -> Option<BTreeMap<String, String>> {
+pub(super) fn environment<'a>(node: &'a Node, draft: &mut Draft<'a>) -> Option<BTreeMap<String, String>> {
     let entries = node.entries("`env`", &mut draft.out)?;
     let mut env = Some(BTreeMap::new());
     for Entry { key, value } in entries {
@@ -319,7 +359,7 @@ fn ends<'a>(entry: &'a Entry, draft: &mut Draft<'a>) -> Option<(Option<&'a Entry
     Some((Some(with), signal))
 }
 
-fn list<'a>(entry: &'a Entry, key: &str, draft: &mut Draft<'a>) -> Option<Vec<String>> {
+pub(super) fn list<'a>(entry: &'a Entry, key: &str, draft: &mut Draft<'a>) -> Option<Vec<String>> {
     let items = entry.value.items(&format!("`{key}`"), &mut draft.out)?;
     let kind = |at: usize| if key != "inputs" && at > 0 { Field::Text } else { Field::Words };
     // Every item is read before the first failure counts, so that all are complained about.

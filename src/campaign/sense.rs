@@ -17,6 +17,12 @@ pub(super) fn names(draft: &mut Draft<'_>) {
         let span = draft.places.of(&format!("control.set.{name}"));
         out.push(Complaint::error(span, message).also(other, "the variable").help("rename one of them"));
     }
+    let taken = draft.variables.contains_key("artifact") || draft.settings().any(|name| name == "artifact");
+    if let Some(blank) = draft.blanks.iter().find(|blank| blank.artifact && taken) {
+        let message = "`${artifact}` stands for the artifact of this role, and is the name of a level too";
+        let help = "call the variable or setting otherwise, such as `release`";
+        out.push(Complaint::error(blank.node.span, message).help(help));
+    }
     if draft.variables_whole && !draft.arms.is_empty() {
         strangers(draft, &mut out);
     }
@@ -31,6 +37,7 @@ fn strangers(draft: &Draft<'_>, out: &mut Vec<Complaint>) {
     for blank in &draft.blanks {
         for part in parts(blank.template) {
             match part {
+                Part::Name("artifact", _) if blank.artifact => {}
                 Part::Name(name, at) if !known.contains(&name) => {
                     let mut span = blank.node.inside(at, draft.text);
                     if span != blank.node.span {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::shape::Argv;
+use super::shape_verify::Value;
 use crate::yaml::shape::{Count, Duration, Level, Text};
 
 /// The two forms of a role have their keys in common.
@@ -38,6 +39,21 @@ macro_rules! role {
             /// What the page cache holds of `inputs` and `stdin` when it starts: `cold` is nothing, `warm`
             /// is all. Or a template. Default: as it is.
             cache: Option<Text>,
+            /// Responses that are taken from its output, by their names. A run without one is rejected.
+            values: Option<BTreeMap<String, Value>>,
+            /// What makes its program on the host, once for each distinct build, before anything is proven.
+            build: Option<Build>,
+            /// Where its program comes from; `${artifact}` is its path on the host.
+            artifact: Option<Artifact>,
+            /// Runs before its work, in the same folder and environment.
+            setup: Option<Setup>,
+            /// Untimed work before the window: how many invocations of its program, or a program of its own.
+            warmup: Option<Warmup>,
+            /// How often the program is started in a run, 1 to 1000. The figures of the run are the medians of
+            /// its invocations, the peak is the largest. Default: 1.
+            invocations: Option<Count>,
+            /// Runs when all roles have ended, whatever came of them.
+            teardown: Option<Phase>,
             $($more)*
         }
     };
@@ -159,4 +175,99 @@ impl JsonSchema for Ends {
             "anyOf": [{"const": "by_itself"}, generator.subschema_for::<EndsWith>()],
         })
     }
+}
+
+/// A program of a phase; give `run`, `shell` or `tool`.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Phase {
+    /// Program and arguments, passed on without a shell.
+    run: Option<Vec<Level>>,
+    /// Text for `/bin/sh -c`.
+    shell: Option<Text>,
+    /// One of fieldtrial's own tools and its arguments.
+    tool: Option<Vec<Level>>,
+}
+
+/// A program that makes what the work needs; give `run`, `shell` or `tool`.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Setup {
+    /// Program and arguments, passed on without a shell.
+    run: Option<Vec<Level>>,
+    /// Text for `/bin/sh -c`.
+    shell: Option<Text>,
+    /// One of fieldtrial's own tools and its arguments.
+    tool: Option<Vec<Level>>,
+    /// What becomes of the time that it takes. Default: untimed.
+    r#as: Option<SetupTime>,
+}
+
+/// What becomes of the time that setup takes.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+pub(super) enum SetupTime {
+    /// It is the construction of what the work needs, and is not counted.
+    Untimed,
+    /// It is a response of its own, `setup_time`.
+    Response,
+    /// The product does it for every request: it runs before each invocation and is part of its cost.
+    Each,
+}
+
+/// How many invocations, or a program.
+pub(super) struct Warmup;
+
+impl JsonSchema for Warmup {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Warmup".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let count = Count::json_schema(generator);
+        json_schema!({
+            "description": "How many invocations of the role's own program, or a program of its own.",
+            "anyOf": [count, generator.subschema_for::<Phase>()],
+        })
+    }
+}
+
+/// What makes a program on a host; give `run`, `shell` or `tool`. Its log is a file of the record.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Build {
+    /// Program and arguments, passed on without a shell.
+    run: Option<Vec<Level>>,
+    /// Text for `/bin/sh -c`.
+    shell: Option<Text>,
+    /// One of fieldtrial's own tools and its arguments.
+    tool: Option<Vec<Level>>,
+    /// Environment variables; nothing but PATH is there beside them.
+    env: Option<BTreeMap<String, Level>>,
+    /// Folder on the host. Default: a fresh empty one.
+    cwd: Option<Text>,
+    /// A command whose first line of output says what builds, like `[rustc, --version]`.
+    toolchain: Option<Vec<Level>>,
+    /// For which kind of machine is built; a fact of the record.
+    target: Option<Text>,
+    /// How is built, such as `release`; a fact of the record.
+    profile: Option<Text>,
+    /// A build that takes longer is ended. Default: 30m.
+    timeout: Option<Duration>,
+}
+
+/// Where a program comes from; give `path`, `glob` or `build`. It is uploaded to hosts that lack it.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Artifact {
+    /// A file of this workstation, relative to this campaign.
+    path: Option<Text>,
+    /// A pattern that fits exactly one such file: `*` is anything within a name, `?` one character.
+    glob: Option<Text>,
+    /// A file that the role's build makes, relative to the folder of the build; a pattern may be given.
+    build: Option<Text>,
+    /// The digest that it must have; another one is refused.
+    sha256: Option<Text>,
+    /// Arguments with which it tells its version, like `[--version]`; the first line is recorded.
+    version: Option<Vec<Level>>,
 }

@@ -12,6 +12,7 @@ use crate::model::shell::{self, NoWords};
 use crate::model::workload::{
     Load, LoadDeclared, PacketWork, PacketsDeclared, RxPath, SearchPlan, TxPath, Work, Workload,
 };
+use crate::rule::Assertion;
 use crate::yaml::quantity;
 
 /// Each stream has an ethertype of its own, from 0x88b5 on and short of LLDP's 0x88cc.
@@ -26,8 +27,12 @@ const QUEUE: RangeInclusive<u64> = 0..=4095;
 /// `CPU_SETSIZE` of the C library.
 const CPU: RangeInclusive<u64> = 0..=1023;
 const CPU_COUNT: RangeInclusive<u64> = 1..=1024;
+/// An agent remembers 4096 jobs at once, and one run has to fit in beside others.
+const INVOCATIONS: RangeInclusive<u64> = 1..=1000;
 const TCP_PORT: RangeInclusive<u64> = 1..=65535;
 const PATIENCE_MS: RangeInclusive<u64> = 1..=86_400_000;
+const UNITS: RangeInclusive<u64> = 1..=1_000_000_000_000;
+const EFFECT: &str = "a condition like `bytes_read <= 1MiB`";
 /// What the receiver's tool takes, in MiB.
 const RING_MIB: RangeInclusive<u64> = 4..=4096;
 const MOST_TRIALS: RangeInclusive<u64> = 2..=1000;
@@ -64,6 +69,10 @@ pub(super) enum Field {
     CpuCount,
     /// `cold` or `warm`.
     Cache,
+    /// How often a program is started.
+    Invocations,
+    /// A SHA-256 in hex digits.
+    Digest,
     /// A TCP port to be listened on.
     TcpPort,
     /// A regular expression over lines.
@@ -72,6 +81,12 @@ pub(super) enum Field {
     Patience,
     /// A line that has words without a shell.
     Line,
+    /// Units of work of one run.
+    Units,
+    /// A condition on figures of the work.
+    Effect,
+    /// A file below the working folder.
+    Below,
     /// A path or program: any text that is not empty.
     Words,
     /// Any text.
@@ -107,9 +122,15 @@ impl Field {
             Field::Ring => ring_mib(text).map(drop),
             Field::CpuCount => cpu_count(text).map(drop),
             Field::Cache => cache(text).map(drop),
+            Field::Invocations => invocations(text).map(drop),
+            Field::Digest if text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit()) => Ok(()),
+            Field::Digest => Err("a SHA-256 in 64 hex digits".to_owned()),
             Field::TcpPort => tcp_port(text).map(drop),
             Field::Pattern => pattern(text).map(drop),
             Field::Patience => patience_ms(text).map(drop),
+            Field::Units => quantity::count(text, UNITS).map(drop),
+            Field::Effect => Assertion::parse(text).map(drop).map_err(|_| EFFECT.to_owned()),
+            Field::Below => below(text),
             Field::Host if is_name(text) => Ok(()),
             Field::Host => Err("the name of a host in the hosts file".to_owned()),
             Field::Line => line(text).map(drop),
@@ -281,6 +302,10 @@ pub(super) fn cpu_count(text: &str) -> Result<u32, String> {
     quantity::count(text, CPU_COUNT).map(|count| count as u32)
 }
 
+pub(super) fn invocations(text: &str) -> Result<u32, String> {
+    quantity::count(text, INVOCATIONS).map(|count| count as u32)
+}
+
 pub(super) fn cache(text: &str) -> Result<PageCache, String> {
     word(text, &[("cold", PageCache::Cold), ("warm", PageCache::Warm)])
 }
@@ -317,6 +342,13 @@ fn xdp_copy(text: &str) -> Result<String, String> {
 
 fn attach(text: &str) -> Result<String, String> {
     word(text, &ATTACH.map(|name| (name, name))).map(str::to_owned)
+}
+
+/// A file that leads out of the working folder is nobody's result.
+fn below(text: &str) -> Result<(), String> {
+    let steps = text.split('/');
+    let stays = !text.is_empty() && steps.clone().all(|step| !step.is_empty() && step != "..");
+    if stays { Ok(()) } else { Err("a file below the working folder, like `out/result.json`".to_owned()) }
 }
 
 /// One of a few words.

@@ -1,17 +1,20 @@
 //! Reads the campaign and hosts files that a command names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::failure::{Failure, print_complaints, unreadable};
 use crate::campaign::{self, Campaign};
+use crate::conduct::local_file;
 use crate::dead_end::{self, DeadEnd};
 use crate::design::audit::{Fault, audit};
-use crate::design::plan::Plan;
+use crate::design::plan::{Decision, Plan};
 use crate::evidence::fold::Evidence;
 use crate::inventory;
 use crate::model::facts::Facts;
 use crate::model::hosts::{Hosts, Transport};
+use crate::model::role::Source as ArtifactSource;
+use crate::model::workload::Work;
 use crate::record::Folder;
 use crate::yaml::{Complaint, Severity, Source, has_errors};
 
@@ -21,6 +24,8 @@ pub struct Loaded {
     pub hosts_source: Source,
     /// Absolute; relative paths in the hosts file start here.
     pub hosts_folder: PathBuf,
+    /// Absolute; paths of artifacts start here.
+    pub campaign_folder: PathBuf,
     pub campaign: Campaign,
     /// Known dead ends, and the file that they are from where the campaign names one.
     pub dead_ends: Vec<DeadEnd>,
@@ -49,9 +54,12 @@ pub fn load_text(campaign: Source) -> Result<Loaded, Failure> {
 pub fn load_record(folder: &Folder, evidence: &Evidence) -> Result<Loaded, Failure> {
     let base = evidence.opening.as_ref().map(|o| PathBuf::from(&o.hosts_folder));
     let path = folder.file(Folder::CAMPAIGN);
-    let loaded =
+    let mut loaded =
         load_from(source(&path)?, &path, Some(&folder.file(Folder::HOSTS)), base.as_deref(), Some(folder))?;
     if let Some(opening) = &evidence.opening {
+        if !opening.campaign_folder.is_empty() {
+            loaded.campaign_folder = PathBuf::from(&opening.campaign_folder);
+        }
         unchanged(&loaded.campaign_source, &opening.campaign_sha256)?;
         unchanged(&loaded.hosts_source, &opening.hosts_sha256)?;
         if let Some(source) = &loaded.dead_ends_source {
@@ -128,6 +136,7 @@ fn load_from(
                 campaign_source,
                 hosts_source,
                 hosts_folder,
+                campaign_folder: folder_of(campaign_path),
                 campaign,
                 dead_ends,
                 dead_ends_source,
@@ -199,7 +208,8 @@ impl Loaded {
     /// The plan, after the last look at it.
     pub fn plan(&self, facts: &BTreeMap<String, Facts>) -> Result<Plan, Failure> {
         let plan = self.unchecked_plan(facts);
-        let faults = audit(&plan);
+        let mut faults = audit(&plan);
+        faults.extend(missing_artifacts(&plan, &self.campaign_folder));
         if faults.is_empty() {
             return Ok(plan);
         }
@@ -221,6 +231,38 @@ impl Loaded {
             print_complaints(&self.warnings, &self.campaign_source);
         }
     }
+}
+
+/// Artifacts of this workstation that are not there, each told once.
+fn missing_artifacts(plan: &Plan, folder: &Path) -> Vec<Fault> {
+    /// A larger grid finds out when it runs.
+    const MOST_CELLS: u64 = 100_000;
+    let mut seen = BTreeSet::new();
+    let mut faults = vec![];
+    for cell in 0..plan.cells().min(MOST_CELLS) {
+        if matches!(plan.decision(cell), Decision::Excluded(_)) {
+            continue;
+        }
+        let Ok(Work::Command(work)) = plan.work(cell) else { break };
+        let mut any = false;
+        for role in &work.roles {
+            let Some(artifact) = role.artifact.as_ref().filter(|it| it.from != ArtifactSource::Build) else {
+                continue;
+            };
+            any = true;
+            if seen.insert(artifact.place.clone())
+                && let Err(message) = local_file(folder, artifact)
+            {
+                let at = format!("workload.roles.{}.artifact", role.name);
+                let help = "paths of artifacts start from the folder of the campaign".to_owned();
+                faults.push(Fault { at, message, help });
+            }
+        }
+        if !any {
+            break;
+        }
+    }
+    faults
 }
 
 fn source(path: &Path) -> Result<Source, Failure> {

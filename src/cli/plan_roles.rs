@@ -1,7 +1,8 @@
 //! The roles of a workload in lines for a person: what starts where, after whom, and how it ends.
 
 use crate::model::role::{
-    CpusDeclared, Ends, Invocation, ReadyWhenDeclared, RoleDeclared, ranks, signal_name,
+    CpusDeclared, Ends, Invocation, PhasesDeclared, ReadyWhenDeclared, RoleDeclared, SetupTime, Source,
+    WarmupDeclared, ranks, signal_name,
 };
 use crate::model::shell::quote;
 use crate::model::workload::Workload;
@@ -36,6 +37,14 @@ fn line(role: &RoleDeclared, roles: &[RoleDeclared]) -> String {
         None => {}
     }
     parts.extend(role.cache.iter().map(|cache| format!("page cache {cache}")));
+    if let Some(build) = &role.build {
+        parts.push(format!("built by {}", words(&build.program)));
+    }
+    if let Some(artifact) = &role.artifact {
+        let from = if artifact.from == Source::Build { "of the build" } else { "of this workstation" };
+        parts.push(format!("artifact {} {from}", artifact.place));
+    }
+    phases(&role.phases, &mut parts);
     if let Ends::With { roles, signal } = &role.ends {
         parts.push(format!("ended by {} with {}", signal_name(*signal), names(roles)));
     }
@@ -44,6 +53,26 @@ fn line(role: &RoleDeclared, roles: &[RoleDeclared]) -> String {
     }
     let told = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) };
     format!("role {} on {}{told}: {}", role.name, role.on, words(&role.program))
+}
+
+fn phases(phases: &PhasesDeclared, parts: &mut Vec<String>) {
+    if let Some((setup, time)) = &phases.setup {
+        let time = match time {
+            SetupTime::Untimed => "untimed",
+            SetupTime::Response => "timed on its own",
+            SetupTime::Each => "a part of each invocation",
+        };
+        parts.push(format!("setup by {}, {time}", words(setup)));
+    }
+    match &phases.warmup {
+        Some(WarmupDeclared::Invocations(count)) => parts.push(format!("warm-up of {count} invocations")),
+        Some(WarmupDeclared::Program(warmup)) => parts.push(format!("warm-up by {}", words(warmup))),
+        None => {}
+    }
+    if phases.invocations != "1" {
+        parts.push(format!("{} invocations a run, whose median counts", phases.invocations));
+    }
+    parts.extend(phases.teardown.as_ref().map(|teardown| format!("teardown by {}", words(teardown))));
 }
 
 /// What is started, as a person would type it.

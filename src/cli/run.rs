@@ -48,7 +48,8 @@ pub fn carry_out(
             return Err(failure);
         }
     };
-    let ended = session.conduct(&folder, &plan, &Evidence::default(), Asked::Rest)?;
+    let ended =
+        session.conduct(&folder, &loaded.campaign_folder, &plan, &Evidence::default(), Asked::Rest)?;
     let exits = finish(&folder, &plan, &ended, Some(json), false)?;
     Ok((folder, exits))
 }
@@ -148,7 +149,9 @@ impl Continued {
         let plan = self.loaded.unchecked_plan(&lab.facts);
         let again = asked != Asked::Rest;
         let kind = if again { SessionKind::Rerun } else { SessionKind::Resume };
-        let ended = Session::new(self.writer, lab, kind).conduct(&self.folder, &plan, &self.before, asked)?;
+        let session = Session::new(self.writer, lab, kind);
+        let folder = &self.loaded.campaign_folder;
+        let ended = session.conduct(&self.folder, folder, &plan, &self.before, asked)?;
         finish(&self.folder, &plan, &ended, json, again)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use indexmap::IndexMap;
 
@@ -17,7 +18,8 @@ use crate::design::plan::Plan;
 use crate::evidence::event::{ArmNote, Event, Opening, Session as SessionNote, SessionKind};
 use crate::evidence::fold::Evidence;
 use crate::model::arm::ArmKind;
-use crate::model::workload::{OutputRule, Stamps, Workload};
+use crate::model::verify_rule::OutputRule;
+use crate::model::workload::{Stamps, Workload};
 use crate::record::{Folder, Writer};
 
 pub struct Session {
@@ -35,6 +37,7 @@ impl Session {
     pub fn conduct(
         mut self,
         folder: &Folder,
+        campaign_folder: &Path,
         plan: &Plan,
         before: &Evidence,
         asked: Asked,
@@ -75,7 +78,7 @@ impl Session {
             note: &mut note,
             before,
             enough: &enough,
-            preparation: Preparation::default(),
+            preparation: Preparation::new(campaign_folder, folder.path()),
         };
         let ended = trial.conduct(asked);
         progress.finish();
@@ -101,6 +104,7 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
     Opening {
         record: record.into(),
         hosts_folder: loaded.hosts_folder.display().to_string(),
+        campaign_folder: loaded.campaign_folder.display().to_string(),
         campaign_sha256: digest(&loaded.campaign_source),
         hosts_sha256: digest(&loaded.hosts_source),
         dead_ends_sha256: loaded.dead_ends_source.as_ref().map(digest).unwrap_or_default(),
@@ -144,7 +148,7 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
             .collect(),
         outputs_may_differ: match &campaign.workload {
             Workload::Packets(_) => false,
-            Workload::Command(command) => command.compare == OutputRule::Ignored,
+            Workload::Command(command) => command.verify.output == OutputRule::Ignored,
         },
         stamps: match &campaign.workload {
             Workload::Packets(packets) => packets.stamps.map_or("", Stamps::name).into(),

@@ -1,125 +1,182 @@
-//! The roles of a cell as jobs, and what their reports prove and measure.
+//! The roles of a cell as jobs.
 
-use std::collections::BTreeMap;
-
-use super::role::{Ends, Role};
+use super::lab::Lab;
+use super::pass::{self, PassEnd};
+use super::role::{Ends, Role, Step};
+use super::watch::Stop;
 use crate::evidence::event::RoleNote;
-use crate::model::job::{JobReport, JobSpec, Program, ReadyWhen, Stdin};
-use crate::model::proof::Proof;
-use crate::model::role::{Ends as Declared, ResolvedProgram, RoleWork};
-use crate::model::workload::{CommandWork, OutputRule};
+use crate::model::extract::{Extract, Written};
+use crate::model::job::{End, JobSpec, Program, ReadyWhen, Stdin};
+use crate::model::phase::Phase;
+use crate::model::role::{Ends as Declared, ResolvedProgram, RoleWork, SetupTime, Warmup};
+use crate::model::work_rule::Units;
+use crate::model::workload::CommandWork;
+use crate::verify;
 
-/// Output kept on the host for reading, in bytes; digests cover all of it.
+/// Output kept on the host and fetched, in bytes, where nothing reads all of it; digests cover all of it.
 const KEEP: u64 = 64 * 1024;
 
-pub fn roles(work: &CommandWork, timeout_ms: u64) -> Vec<Role> {
-    work.roles.iter().map(|declared| role(declared, timeout_ms)).collect()
+/// What a pass is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Untimed: as much as may be compared is fetched, and system calls are counted.
+    Proof,
+    Timed,
 }
 
-fn role(work: &RoleWork, timeout_ms: u64) -> Role {
-    let program = match &work.program {
-        ResolvedProgram::Argv(argv) => Program::Argv(argv.clone()),
-        ResolvedProgram::Shell(text) => Program::Shell(text.clone()),
-        ResolvedProgram::Tool(args) => Program::Tool(args.clone()),
-    };
-    let tool = matches!(program, Program::Tool(_));
+pub fn roles(work: &CommandWork, timeout_ms: u64, purpose: Purpose) -> Vec<Role> {
+    work.roles.iter().map(|declared| role(work, declared, timeout_ms, purpose)).collect()
+}
+
+/// Is the output of this role compared with the control's?
+pub fn is_compared(work: &CommandWork, role: &RoleWork) -> bool {
+    work.verify.of.as_ref().map_or(role.timed, |of| of.contains(&role.name))
+}
+
+/// The role whose output tells what became of the units of work.
+pub fn tells_work(work: &CommandWork) -> Option<&RoleWork> {
+    let rule = work.work.as_ref()?;
+    work.roles.iter().find(|role| rule.of.as_ref().map_or(role.timed, |of| *of == role.name))
+}
+
+fn role(whole: &CommandWork, work: &RoleWork, timeout_ms: u64, purpose: Purpose) -> Role {
+    let read = extracts(whole, work);
+    let all = purpose == Purpose::Proof
+        || !read.is_empty()
+        || (is_compared(whole, work) && whole.verify.output.reads());
+    let fetch = if all { verify::MOST } else { KEEP };
+    let phases = &work.phases;
+    // Hashed by the host before each start, also where another program runs it.
+    let artifact = work.artifact.as_ref().and_then(|artifact| artifact.on_host.as_ref());
+    let tool = matches!(work.program, ResolvedProgram::Tool(_));
     let said = work.ready.as_ref().is_some_and(|ready| ready.when == ReadyWhen::Event);
+    let phase = |program: &ResolvedProgram| phase_spec(work, program, timeout_ms);
     let spec = JobSpec {
-        env: work.env.clone(),
-        cwd: work.cwd.clone(),
         stdin: work.stdin.clone().map_or(Stdin::Empty, Stdin::File),
-        inputs: work.inputs.clone(),
-        keep_bytes: KEEP,
+        inputs: work.inputs.iter().chain(artifact).cloned().collect(),
+        keep_bytes: fetch,
+        files: files(whole, work, &read),
+        count_calls: purpose == Purpose::Proof && work.timed,
         speaks_events: tool || said,
         cpus: work.cpus.clone(),
         cache: work.cache,
         ready: work.ready.clone(),
-        ..JobSpec::new(program, timeout_ms)
+        ..phase(&work.program)
     };
+    let setup = phases.setup.as_ref();
+    let invocation = |phase: Phase| {
+        let each = setup.filter(|(_, time)| *time == SetupTime::Each);
+        let each = each
+            .map(|(program, _)| Step { phase: Phase::Setup, spec: phase_spec(work, program, timeout_ms) });
+        each.into_iter().chain([Step { phase, spec: spec.clone() }])
+    };
+    let mut prepare = vec![];
+    if let Some((program, SetupTime::Untimed | SetupTime::Response)) = setup {
+        prepare.push(Step { phase: Phase::Setup, spec: phase(program) });
+    }
+    match &phases.warmup {
+        Some(Warmup::Invocations(count)) => {
+            prepare.extend((0..*count).flat_map(|_| invocation(Phase::Warmup)));
+        }
+        Some(Warmup::Program(program)) => {
+            prepare.push(Step { phase: Phase::Warmup, spec: phase(program) });
+        }
+        None => {}
+    }
     Role {
+        prepare,
+        window: (0..phases.invocations).flat_map(|_| invocation(Phase::Run)).collect(),
+        teardown: phases.teardown.as_ref().map(phase),
         after: work.after.clone(),
         ends: match &work.ends {
             Declared::ByItself => Ends::ByItself,
             Declared::With { roles, signal } => Ends::Signalled { with: roles.clone(), signal: *signal },
         },
+        fetch,
         ..Role::new(&work.name, &work.host, spec)
     }
 }
 
-/// What the agents saw: the files hashed there, the programs that ran, the output of the timed roles.
-pub fn proof(work: &CommandWork, notes: &[RoleNote]) -> Proof {
-    let mut proof = Proof::default();
-    // Where there is one role, there is no need to say whose a fact is.
-    let several = work.roles.len() > 1;
-    for note in notes.iter().filter(|note| note.phase.is_run()) {
-        let Some(role) = work.roles.iter().find(|role| role.name == note.role) else { continue };
-        let key = |what: &str| if several { format!("{what} of {}", role.name) } else { what.to_owned() };
-        let report = &note.report;
-        for input in &report.inputs {
-            proof.identity.insert(
-                key(&format!("input {}", input.path)),
-                format!("sha256 {}, {} bytes", input.sha256, input.bytes),
-            );
-        }
-        if let Some(program) = &report.program {
-            proof.programs.insert(note.command.clone(), program.sha256.clone());
-        }
-        if role.ends == Declared::ByItself {
-            proof.answer.insert(key("end"), format!("{:?}", report.end));
-        }
-        if !role.timed {
-            continue;
-        }
-        match work.compare {
-            OutputRule::Exact => {
-                proof.answer.insert(key("output bytes"), report.stdout.bytes.to_string());
-                proof.answer.insert(key("output sha256"), report.stdout.sha256.clone());
-            }
-            OutputRule::AnyOrder => {
-                proof.answer.insert(key("output lines"), report.stdout.lines.to_string());
-                proof.answer.insert(key("output lines digest"), report.stdout.lines_sha256.clone());
-            }
-            OutputRule::Ignored => {}
+/// Every number that is read from the output of a role.
+fn extracts<'a>(work: &'a CommandWork, role: &'a RoleWork) -> Vec<&'a Extract> {
+    let mut read: Vec<&Extract> = role.values.iter().map(|value| &value.extract).collect();
+    let tells = tells_work(work).is_some_and(|telling| telling.name == role.name);
+    if let Some(rule) = work.work.as_ref().filter(|_| tells) {
+        read.extend(rule.fates().into_iter().filter_map(|(_, extract)| extract));
+        if let Units::Counted { by: None, extract } = &rule.units {
+            read.push(extract);
         }
     }
-    proof
+    read
 }
 
-/// Metric values of one pass, and why a metric has none. A time is that of the slowest timed role, a peak
-/// that of the largest, and every other figure the sum over the timed roles.
-pub fn values(work: &CommandWork, notes: &[RoleNote]) -> (BTreeMap<String, f64>, BTreeMap<String, String>) {
-    let mut values = BTreeMap::new();
-    let mut absent = BTreeMap::new();
-    let timed = work.roles.iter().filter(|role| role.timed);
-    let of = |role: &RoleWork| notes.iter().find(|note| note.phase.is_run() && note.role == role.name);
-    let reports: Vec<&JobReport> = timed.filter_map(of).map(|note| &note.report).collect();
-    if reports.is_empty() {
-        return (values, absent);
+/// Files that are compared or read.
+fn files(work: &CommandWork, role: &RoleWork, read: &[&Extract]) -> Vec<String> {
+    let mut files = if is_compared(work, role) { work.verify.files.clone() } else { vec![] };
+    for extract in read {
+        if let Written::File(path) = &extract.from
+            && !files.contains(path)
+        {
+            files.push(path.clone());
+        }
     }
-    let wall_ns = reports.iter().map(|report| report.wall_ns).max().unwrap_or(0);
-    if wall_ns > 0 {
-        values.insert("wall_time".to_owned(), wall_ns as f64 / 1e9);
+    files
+}
+
+/// Runs the program that counts units of work, where the campaign has one.
+pub fn count_units(
+    lab: &mut dyn Lab,
+    work: &CommandWork,
+    timeout_ms: u64,
+    stop: &dyn Fn() -> Stop,
+) -> Option<PassEnd> {
+    let Units::Counted { by: Some(argv), extract } = &work.work.as_ref()?.units else { return None };
+    let told_by = tells_work(work)?;
+    let files = match &extract.from {
+        Written::File(path) => vec![path.clone()],
+        _ => vec![],
+    };
+    let spec = JobSpec {
+        keep_bytes: verify::MOST,
+        files,
+        ..phase_spec(told_by, &ResolvedProgram::Argv(argv.clone()), timeout_ms)
+    };
+    let role = Role { fetch: verify::MOST, ..Role::new("count", &told_by.host, spec) };
+    Some(pass::run(lab, &[role], stop))
+}
+
+/// A program of one of its phases, in the environment, the folder and on the processors of its role.
+fn phase_spec(work: &RoleWork, program: &ResolvedProgram, timeout_ms: u64) -> JobSpec {
+    JobSpec {
+        env: work.env.clone(),
+        cwd: work.cwd.clone(),
+        cpus: work.cpus.clone(),
+        keep_bytes: KEEP,
+        ..JobSpec::new(job_program(program), timeout_ms)
     }
-    let mut put = |name: &str, value: Option<f64>, why: &str| match value {
-        Some(value) => drop(values.insert(name.to_owned(), value)),
-        None => drop(absent.insert(name.to_owned(), why.to_owned())),
+}
+
+/// What an agent is to start.
+pub(super) fn job_program(program: &ResolvedProgram) -> Program {
+    match program {
+        ResolvedProgram::Argv(argv) => Program::Argv(argv.clone()),
+        ResolvedProgram::Shell(text) => Program::Shell(text.clone()),
+        ResolvedProgram::Tool(args) => Program::Tool(args.clone()),
+    }
+}
+
+/// What of many invocations is kept as notes: the first of each phase, and every one that went wrong or
+/// left something behind. The others stand in the samples.
+pub fn worth_keeping(notes: Vec<RoleNote>) -> Vec<RoleNote> {
+    let mut seen: Vec<(String, Phase)> = vec![];
+    let keep = |note: &RoleNote| {
+        let key = (note.role.clone(), note.phase);
+        let first = !seen.contains(&key);
+        if first {
+            seen.push(key);
+        }
+        first || note.report.end != End::Exited(0) || note.report.left_behind > 0
     };
-    let sum = |of: &dyn Fn(&JobReport) -> Option<u64>| {
-        reports.iter().map(|report| of(report)).sum::<Option<u64>>().map(|sum| sum as f64)
-    };
-    let no_usage = "the host gave no resource usage for this run";
-    let (user, system) = (sum(&|report| report.user_ns), sum(&|report| report.system_ns));
-    put("user_time", user.map(|ns| ns / 1e9), no_usage);
-    put("system_time", system.map(|ns| ns / 1e9), no_usage);
-    put("cpu_time", user.zip(system).map(|(user, system)| (user + system) / 1e9), no_usage);
-    let peaks: Option<Vec<u64>> = reports.iter().map(|report| report.peak_rss_bytes).collect();
-    put(
-        "peak_rss",
-        peaks.and_then(|peaks| peaks.into_iter().max()).map(|bytes| bytes as f64),
-        "not above the launcher's own memory before the program began, so it cannot be told apart",
-    );
-    let no_io = "the kernel gave no byte counts for this run";
-    put("bytes_read", sum(&|report| report.read_bytes), no_io);
-    put("bytes_written", sum(&|report| report.written_bytes), no_io);
-    (values, absent)
+    let mut keep = keep;
+    notes.into_iter().filter(|note| keep(note)).collect()
 }

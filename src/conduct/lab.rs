@@ -1,13 +1,14 @@
 //! The one trait between the spine and the world.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::model::change::{Applications, PutBack, Wanted};
 use crate::model::facts::Facts;
-use crate::model::job::{JobReport, JobSpec};
+use crate::model::job::{FileId, JobReport, JobSpec};
 
 /// A job of this session, unique over all hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -46,8 +47,16 @@ pub trait Lab {
     fn next(&mut self, wait: Duration) -> Option<LabEvent>;
     /// The first `most` kept bytes of an ended job's (standard output, standard error).
     fn heads(&mut self, job: JobId, most: usize) -> Result<(Vec<u8>, Vec<u8>), LabError>;
+    /// The path of an artifact on a host, by its digest; None where it is not there.
+    fn have(&mut self, host: &str, sha256: &str, name: &str) -> Result<Option<String>, LabError>;
+    /// Brings a file of this workstation to a host as an artifact; its path there.
+    fn upload(&mut self, host: &str, file: &Path, sha256: &str, name: &str) -> Result<String, LabError>;
+    /// Makes an artifact of the one file that fits a pattern, in `cwd` or in the folder that a job kept.
+    fn keep(&mut self, job: JobId, cwd: Option<&str>, pattern: &str) -> Result<FileId, LabError>;
     /// Removes the folder that a job kept for later ones, with all that is in it.
     fn clear(&mut self, job: JobId) -> Result<(), LabError>;
+    /// The first `most` kept bytes of one of the files that an ended job was asked for, by its number.
+    fn file(&mut self, job: JobId, number: u32, most: usize) -> Result<Vec<u8>, LabError>;
     /// Drops what the host keeps of an ended job.
     fn forget(&mut self, job: JobId);
     /// Brings settings of a host to their values; their originals are put back at the latest when its

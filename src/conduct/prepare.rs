@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 
 use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::direction::Direction;
 use super::lab::{Lab, LabError};
+use super::workshop::Workshop;
 use crate::design::plan::Plan;
 use crate::evidence::event::{ChangeNote, Event, PutBackNote, SettingNote};
 use crate::model::change::Wanted;
@@ -28,11 +30,18 @@ pub struct Preparation {
     /// Hosts that something was set on.
     set: Vec<String>,
     seen: BTreeMap<String, BTreeMap<String, String>>,
+    pub(super) workshop: Workshop,
 }
 
 type Noting<'a> = dyn FnMut(Event) -> io::Result<()> + 'a;
 
 impl Preparation {
+    /// Of a campaign in this folder, whose record lies in that one.
+    pub fn new(campaign: &Path, record: &Path) -> Preparation {
+        let workshop = Workshop::new(campaign, record);
+        Preparation { workshop, ..Preparation::default() }
+    }
+
     /// Brings about what the cell holds on its hosts, and notes every setting that changed.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use super::prepare::{Preparation, Unready};
 use super::run::{ProofFault, measure, prove};
 use super::steering;
 use super::watch::{Stop, Watch};
+use super::workshop::Unequipped;
 use crate::design::plan::Plan;
 use crate::evidence::event::{BlockNote, Event, ProofNote, RunNote};
 use crate::evidence::fold::Evidence;
@@ -87,6 +88,10 @@ impl Trial<'_> {
             Err(changed) => return Ok(Ended::Changed(changed)),
         };
         let mut standing = HashMap::new();
+        let candidates = match self.equip_cells(candidates, &mut standing)? {
+            Ok(candidates) => candidates,
+            Err(ended) => return Ok(ended),
+        };
         if let Some(ended) = self.prove_cells(&candidates, &mut standing)? {
             return Ok(ended);
         }
@@ -157,6 +162,32 @@ impl Trial<'_> {
             .collect()
     }
 
+    /// Builds and brings every program that the cells need; those that cannot have theirs are turned down.
+    fn equip_cells(
+        &mut self,
+        candidates: Vec<Candidate>,
+        standing: &mut HashMap<u64, Standing>,
+    ) -> io::Result<Result<Vec<Candidate>, Ended>> {
+        self.preparation.workshop.recall(self.before);
+        let mut equipped = vec![];
+        for Candidate { cell, work } in candidates {
+            if self.watch.stop() != Stop::No {
+                return Ok(Err(Ended::Stopped));
+            }
+            let watch = &*self.watch;
+            let stop = || watch.stop();
+            match self.preparation.workshop.equip(self.lab, work, self.note, &stop)? {
+                Ok(work) => equipped.push(Candidate { cell, work }),
+                Err(Unequipped::Refused(stage, difference)) => {
+                    self.turn_down(cell, stage, difference, standing)?;
+                }
+                Err(Unequipped::Lost(why)) => return Ok(Err(Ended::Lost(why))),
+                Err(Unequipped::Interrupted) => return Ok(Err(Ended::Stopped)),
+            }
+        }
+        Ok(Ok(equipped))
+    }
+
     fn prove_cells(
         &mut self,
         candidates: &[Candidate],
@@ -212,10 +243,8 @@ impl Trial<'_> {
                 Some(ProofFault::Lost(why)) => return Ok(Some(Ended::Lost(why))),
                 Some(ProofFault::Interrupted) => return Ok(Some(Ended::Stopped)),
                 Some(ProofFault::Refuse(stage, difference)) => Err((stage, difference)),
-                None => {
-                    accept_proof(&id, proven.proof.clone(), Default::default(), control_proof, &mut known)
-                        .map_err(|difference| ("proof", difference))
-                }
+                None => accept_proof(&id, proven.proof.clone(), proven.texts, control_proof, &mut known)
+                    .map_err(|difference| ("proof", difference)),
             };
             if let (Ok(_), Some(earlier)) = (&verdict, earlier.get(&id))
                 && let Err(difference) = unchanged(earlier, &proven.proof)

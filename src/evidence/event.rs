@@ -10,7 +10,7 @@ use crate::model::cell::{CellId, RunKey};
 use crate::model::change::{Applied, PutBack};
 use crate::model::facts::Facts;
 use crate::model::gate::GateRule;
-use crate::model::job::JobReport;
+use crate::model::job::{FileId, JobReport};
 use crate::model::outcome::{Fate, RunOutcome};
 use crate::model::phase::Phase;
 use crate::model::proof::Proof;
@@ -19,7 +19,7 @@ use crate::model::until::Until;
 use crate::model::work_counts::WorkCounts;
 
 /// Version of the journal's shape; a reader refuses a newer one.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -37,6 +37,10 @@ pub enum Event {
     PutBack(PutBackNote),
     /// A fact of a host is another one than when it was last looked at.
     Changed(ChangeNote),
+    /// A program was built on a host, or could not be.
+    Built(BuildNote),
+    /// A program is on a host, brought there or built there.
+    Artifact(ArtifactNote),
     /// What became of a planned cell; a later one for the same cell replaces an earlier one.
     Cell(CellNote),
     /// Untimed proof of a cell, accepted or not.
@@ -64,6 +68,9 @@ pub struct Opening {
     /// Folder of the hosts file, which relative paths in it start from.
     #[serde(default)]
     pub hosts_folder: String,
+    /// Folder of the campaign file, which paths of artifacts start from.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub campaign_folder: String,
     /// Digests of the campaign and hosts files as used; what goes on with a record must read the same.
     /// Empty where an older fieldtrial began it.
     #[serde(default)]
@@ -165,6 +172,41 @@ pub struct ChangeNote {
     pub after: u32,
 }
 
+/// One build on one host; cells that need the same share it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BuildNote {
+    pub host: String,
+    /// Equal for equal builds: a digest of all that was declared of it.
+    pub key: String,
+    /// Ready to paste into a shell on that host.
+    pub command: String,
+    /// First line of what the toolchain says of itself.
+    pub toolchain: Option<String>,
+    pub target: Option<String>,
+    pub profile: Option<String>,
+    /// File of the record that has its output, and how many bytes that was.
+    pub log: Option<String>,
+    pub log_bytes: u64,
+    pub wall_ns: u64,
+    /// Why it gave nothing; None where it succeeded.
+    pub failure: Option<String>,
+    /// What is kept of it.
+    pub output: Option<FileId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ArtifactNote {
+    pub host: String,
+    /// As it was declared: `releases/app-1.2`.
+    pub from: String,
+    /// Its path on the host, its size and digest.
+    pub file: FileId,
+    /// First line of what it says of its version.
+    pub version: Option<String>,
+    /// It was not there yet.
+    pub uploaded: bool,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellNote {
     pub cell: CellId,
@@ -172,7 +214,7 @@ pub struct CellNote {
     pub kind: ArmKind,
     pub levels: IndexMap<String, String>,
     pub fate: Fate,
-    /// Stage that decided against it: `rule`, `host`, `link`, `proof`; None while live.
+    /// Stage that decided against it: `rule`, `build`, `host`, `link`, `proof`; None while live.
     pub stage: Option<String>,
     pub reason: Option<String>,
     /// The difference or fact itself, line by line.
@@ -295,4 +337,14 @@ pub struct RoleNote {
     pub stdout_head: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr_head: String,
+}
+
+impl RoleNote {
+    /// `run`, or `run: setup` where it is about another phase than the work itself.
+    pub fn title(&self) -> String {
+        match self.phase {
+            Phase::Run => self.role.clone(),
+            phase => format!("{}: {}", self.role, phase.name()),
+        }
+    }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 
 use super::event::{
-    Annotation, BlockNote, CellNote, ChangeNote, Event, HostNote, LinkNote, Opening, ProofNote, PutBackNote,
-    RunNote, Session, SessionKind, SettingNote,
+    Annotation, ArtifactNote, BlockNote, BuildNote, CellNote, ChangeNote, Event, HostNote, LinkNote, Opening,
+    ProofNote, PutBackNote, RunNote, Session, SessionKind, SettingNote,
 };
 use crate::model::cell::{CellId, RunKey};
 use crate::model::outcome::{Fate, RunOutcome};
@@ -21,10 +21,12 @@ pub struct Evidence {
     pub hosts: Vec<(usize, HostNote)>,
     /// Baselines of links in the order they were taken, with the index of their session.
     pub links: Vec<(usize, LinkNote)>,
-    /// Settings that were changed, each with the index of its session; likewise the two after it.
+    /// Settings that were changed, each with the index of its session; likewise the four after it.
     pub settings: Vec<(usize, SettingNote)>,
     pub put_back: Vec<(usize, PutBackNote)>,
     pub changes: Vec<(usize, ChangeNote)>,
+    pub builds: Vec<(usize, BuildNote)>,
+    pub artifacts: Vec<(usize, ArtifactNote)>,
     /// Last note of each cell, in the order cells were first decided.
     pub cells: IndexMap<CellId, CellNote>,
     pub proofs: Vec<ProofNote>,
@@ -106,6 +108,8 @@ impl Evidence {
             Event::Setting(note) => self.settings.push((session, note)),
             Event::PutBack(note) => self.put_back.push((session, note)),
             Event::Changed(note) => self.changes.push((session, note)),
+            Event::Built(note) => self.builds.push((session, note)),
+            Event::Artifact(note) => self.artifacts.push((session, note)),
             Event::Cell(note) => {
                 self.cells.insert(note.cell.clone(), note);
             }

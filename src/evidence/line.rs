@@ -173,9 +173,9 @@ mod tests {
     #[test]
     fn a_newer_version_is_refused_with_words_even_with_another_checksum() {
         let line = encode(1, "2026-11-30T10:00:00Z", &event());
-        let newer = line.replacen("{\"v\":2,", "{\"v\":3,", 1);
-        let error = decode(&newer).expect_err("version 3");
-        assert_eq!(error, LineError::Newer { found: 3, known: VERSION });
+        let newer = line.replacen("{\"v\":3,", "{\"v\":4,", 1);
+        let error = decode(&newer).expect_err("version 4");
+        assert_eq!(error, LineError::Newer { found: 4, known: VERSION });
         assert!(error.to_string().contains("newer fieldtrial"), "{error}");
         assert_eq!(decode("{\"v\":9,\"crc\":1}"), Err(LineError::Newer { found: 9, known: VERSION }));
     }

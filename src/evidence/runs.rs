@@ -181,7 +181,7 @@ fn run_row(evidence: &Evidence, row: &RunRow, names: &Names) -> Vec<Field> {
         fields.extend(note.work.as_ref().map_or([None; 5], counts).map(Field::from));
     }
     for role in &names.roles {
-        fields.extend(role_fields(note.roles.iter().find(|r| r.role == *role)));
+        fields.extend(role_fields(note.roles.iter().find(|r| r.role == *role && r.phase.is_run())));
     }
     fields
 }
@@ -209,7 +209,7 @@ fn role_fields(role: Option<&RoleNote>) -> [Field; 7] {
 
 fn roles(evidence: &Evidence) -> Vec<String> {
     let mut found: Vec<String> = vec![];
-    for role in evidence.runs.iter().flat_map(|r| &r.note.roles) {
+    for role in evidence.runs.iter().flat_map(|r| &r.note.roles).filter(|r| r.phase.is_run()) {
         if !found.contains(&role.role) {
             found.push(role.role.clone());
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::model::change::{Applications, PutBack, Seen, Wanted};
 use crate::model::facts::Facts;
-use crate::model::job::{JobReport, JobSpec};
+use crate::model::job::{FileId, JobReport, JobSpec};
 
 /// Raised when either side could misread the other.
 pub const VERSION: u32 = 3;
@@ -85,6 +85,25 @@ pub enum Ask {
         stream: Stream,
         offset: u64,
     },
+    /// Is the artifact of this digest there?
+    Have {
+        sha256: String,
+        name: String,
+    },
+    /// A piece of an artifact, in base64; answered by its path after the last.
+    Put {
+        sha256: String,
+        name: String,
+        offset: u64,
+        data: String,
+        last: bool,
+    },
+    /// Keep the one file that fits a pattern, in a folder or in the one that a job kept.
+    Keep {
+        job: u64,
+        cwd: Option<String>,
+        pattern: String,
+    },
     /// Remove the folder that a job kept.
     Clear {
         job: u64,
@@ -102,6 +121,8 @@ pub enum Ask {
 pub enum Stream {
     Stdout,
     Stderr,
+    /// One of the files that the job was asked for, by its number.
+    File(u32),
 }
 
 /// One line from the agent. `re` is the id of the ask it answers; None for what comes by itself.
@@ -140,6 +161,12 @@ pub enum Answer {
         data: String,
         last: bool,
     },
+    /// Where an artifact lies, if it is there.
+    Artifact {
+        path: Option<String>,
+    },
+    /// A file that is now an artifact.
+    Kept(FileId),
     /// The ask could not be carried out.
     Fault {
         text: String,

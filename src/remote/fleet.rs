@@ -1,6 +1,9 @@
 //! Many sessions as one lab.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
@@ -13,8 +16,8 @@ use super::session::Session;
 use crate::conduct::lab::{JobId, Lab, LabError, LabEvent};
 use crate::model::change::{Applications, PutBack, Seen, Wanted};
 use crate::model::facts::Facts;
-use crate::model::job::JobSpec;
-use crate::protocol::message::{Answer, Ask, Stream, Welcome};
+use crate::model::job::{FileId, JobSpec};
+use crate::protocol::message::{Answer, Ask, CHUNK, Stream, Welcome};
 
 /// Hosts by name, their jobs, and one queue for what happens on any of them.
 pub struct Fleet {
@@ -152,6 +155,47 @@ impl Lab for Fleet {
 
     fn heads(&mut self, job: JobId, most: usize) -> Result<(Vec<u8>, Vec<u8>), LabError> {
         Ok((self.head(job, Stream::Stdout, most)?, self.head(job, Stream::Stderr, most)?))
+    }
+
+    fn file(&mut self, job: JobId, number: u32, most: usize) -> Result<Vec<u8>, LabError> {
+        self.head(job, Stream::File(number), most)
+    }
+
+    fn have(&mut self, host: &str, sha256: &str, name: &str) -> Result<Option<String>, LabError> {
+        match self.ask(host, Ask::Have { sha256: sha256.into(), name: name.into() })? {
+            Answer::Artifact { path } => Ok(path),
+            other => Err(unexpected(host, &other)),
+        }
+    }
+
+    fn upload(&mut self, host: &str, file: &Path, sha256: &str, name: &str) -> Result<String, LabError> {
+        let refused = |e: std::io::Error| LabError::Refused {
+            host: host.to_owned(),
+            why: format!("{} cannot be read to be uploaded: {e}", file.display()),
+        };
+        let mut input = File::open(file).map_err(refused)?;
+        let bytes = input.metadata().map_err(refused)?.len();
+        let (mut offset, mut piece) = (0, vec![0; CHUNK]);
+        loop {
+            let n = input.read(&mut piece).map_err(refused)?;
+            let last = offset + n as u64 >= bytes || n == 0;
+            let data = base64::engine::general_purpose::STANDARD.encode(&piece[..n]);
+            let (sha256, name) = (sha256.to_owned(), name.to_owned());
+            match self.ask(host, Ask::Put { sha256, name, offset, data, last })? {
+                Answer::Artifact { path: Some(path) } if last => return Ok(path),
+                Answer::Artifact { path: None } if !last => offset += n as u64,
+                other => return Err(unexpected(host, &other)),
+            }
+        }
+    }
+
+    fn keep(&mut self, job: JobId, cwd: Option<&str>, pattern: &str) -> Result<FileId, LabError> {
+        let host = self.host_of(job)?;
+        let (cwd, pattern) = (cwd.map(str::to_owned), pattern.to_owned());
+        match self.ask(host, Ask::Keep { job: job.0, cwd, pattern })? {
+            Answer::Kept(file) => Ok(file),
+            other => Err(unexpected(host, &other)),
+        }
     }
 
     fn clear(&mut self, job: JobId) -> Result<(), LabError> {

@@ -84,6 +84,7 @@ pub fn rejected(evidence: &Evidence, findings: &Findings) -> Vec<TurnedDown> {
 fn cell(evidence: &Evidence, note: &CellNote) -> TurnedDown {
     let by = match note.stage.as_deref() {
         Some("host") => " by a host".to_owned(),
+        Some("build") => " by its build".to_owned(),
         Some("link") => " by its link".to_owned(),
         Some("proof") => " by its proof".to_owned(),
         Some("rule") => " by a rule".to_owned(),
@@ -146,7 +147,7 @@ fn role(note: &RoleNote) -> RoleView {
         of("standard error", &note.stderr_head, note.report.stderr.bytes),
     ];
     RoleView {
-        role: note.role.clone(),
+        role: note.title(),
         host: note.host.clone(),
         end: end(&note.report.end),
         command: note.command.clone(),

@@ -121,7 +121,7 @@ pub fn commands(evidence: &Evidence) -> Vec<CommandView> {
         for role in &row.note.roles {
             let program = role.report.program.as_ref();
             let view = RoleView {
-                role: role.role.clone(),
+                role: role.title(),
                 host: role.host.clone(),
                 command: role.command.clone(),
                 program: program.map_or(String::new(), |p| format!("{} sha256 {}", p.path, p.sha256)),

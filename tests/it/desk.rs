@@ -64,8 +64,8 @@ impl Desk {
 pub fn only_record(reports: &Path) -> PathBuf {
     let mut found = Vec::new();
     for campaign in std::fs::read_dir(reports).into_iter().flatten().flatten() {
+        // Beside its records a campaign has its history.
         let entries = std::fs::read_dir(campaign.path()).into_iter().flatten().flatten().map(|e| e.path());
-        // Beside the records lie files about all of them.
         found.extend(entries.filter(|path| path.is_dir()));
     }
     assert_eq!(found.len(), 1, "records in {}: {found:?}", reports.display());

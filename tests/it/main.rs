@@ -3,6 +3,7 @@
 mod agent;
 mod analyse;
 mod annotate;
+mod artifacts;
 mod browser;
 mod dead_ends;
 mod desk;
@@ -22,6 +23,7 @@ mod load;
 mod method;
 mod mistakes;
 mod over_ssh;
+mod phases;
 mod process;
 mod promises;
 mod promises_desk;

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
 use std::time::Duration;
 
 use fieldtrial::analysis::stopping;
@@ -102,7 +103,20 @@ impl Lab for StandIn {
     fn heads(&mut self, _job: JobId, _most: usize) -> Result<(Vec<u8>, Vec<u8>), LabError> {
         Ok((b"some output\n".to_vec(), vec![]))
     }
+    fn file(&mut self, _job: JobId, _number: u32, _most: usize) -> Result<Vec<u8>, LabError> {
+        Ok(vec![])
+    }
     fn forget(&mut self, _job: JobId) {}
+    fn have(&mut self, host: &str, sha256: &str, name: &str) -> Result<Option<String>, LabError> {
+        self.hosts.have(host, sha256, name)
+    }
+    fn upload(&mut self, host: &str, _: &Path, sha256: &str, name: &str) -> Result<String, LabError> {
+        self.hosts.upload(&mut self.log, host, sha256, name)
+    }
+    fn keep(&mut self, job: JobId, _: Option<&str>, pattern: &str) -> Result<FileId, LabError> {
+        self.log.push(format!("keep {pattern} of {}", job.0));
+        Ok(FileId { path: format!("/store/{}/{pattern}", job.0), bytes: 1, sha256: format!("{:064}", job.0) })
+    }
     fn clear(&mut self, job: JobId) -> Result<(), LabError> {
         self.log.push(format!("clear {}", job.0));
         Ok(())
@@ -156,6 +170,10 @@ pub fn report(spec: &JobSpec, program: &str, output: &str) -> JobReport {
         result: None,
         left_behind: 0,
         isolation: "pid-namespace".into(),
+        figures: Default::default(),
+        cpus: None,
+        cache: None,
+        files: vec![],
     }
 }
 

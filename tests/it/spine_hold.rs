@@ -21,6 +21,8 @@ pub struct StandInHosts {
     /// A value that no host takes, from this application on.
     pub refuses: Option<(String, usize)>,
     applications: usize,
+    /// Host and path of what was uploaded.
+    artifacts: Vec<(String, String)>,
     /// What cannot be put back.
     pub stuck: Vec<String>,
     /// Facts of each look; the last one stays.
@@ -52,6 +54,24 @@ impl StandInHosts {
             done.applied.push(applied);
         }
         Ok(done)
+    }
+
+    pub fn have(&self, host: &str, sha256: &str, name: &str) -> Result<Option<String>, LabError> {
+        let path = format!("/store/{sha256}/{name}");
+        Ok(self.artifacts.contains(&(host.to_owned(), path.clone())).then_some(path))
+    }
+
+    pub fn upload(
+        &mut self,
+        log: &mut Vec<String>,
+        host: &str,
+        sha256: &str,
+        name: &str,
+    ) -> Result<String, LabError> {
+        log.push(format!("upload {name} to {host}"));
+        let path = format!("/store/{sha256}/{name}");
+        self.artifacts.push((host.to_owned(), path.clone()));
+        Ok(path)
     }
 
     pub fn put_back(&mut self, log: &mut Vec<String>, host: &str) -> Result<PutBack, LabError> {

@@ -38,7 +38,9 @@ fn proof_of(roles: &str) -> Vec<String> {
     session(&plan, &mut lab, &mut evidence, Asked::Rest, Stop::No);
     assert_eq!(fate(&evidence, "/control"), Fate::Live, "{:?}", evidence.cells);
     let one = lab.log.len() / 3;
-    assert_eq!(lab.log[..one], lab.log[one..2 * one], "a run does what its proof does");
+    let starts = |log: &[String]| log.iter().filter(|l| !l.starts_with("clear")).cloned().collect::<Vec<_>>();
+    let (proof, run) = lab.log.split_at(one);
+    assert_eq!(starts(proof), starts(&run[..one]), "a run does what its proof does");
     lab.log[..one].to_vec()
 }
 
@@ -52,4 +54,91 @@ fn roles_start_rank_by_rank_and_the_longest_lived_ends_last() {
     );
     let expected = ["start h1 server", "start h1 proxy", "start h2 client", "signal 2", "signal 15"];
     assert_eq!(log, expected);
+}
+
+#[test]
+fn phases_come_in_their_order_and_the_window_opens_when_all_are_prepared() {
+    let log = proof_of(
+        "    b: {on: h1, run: [b], setup: {run: [make-b]}, warmup: 2, teardown: {run: [clean-b]}}
+    a: {on: h2, run: [a], warmup: {run: [warm-a]}, invocations: 2, teardown: {run: [clean-a]}}
+",
+    );
+    let starts =
+        ["h1 make-b", "h2 warm-a", "h1 b", "h1 b", "h1 b", "h2 a", "h2 a", "h2 clean-a", "h1 clean-b"];
+    let mut expected = starts.map(|start| format!("start {start}")).to_vec();
+    expected.extend(["clear 1".to_owned(), "clear 2".to_owned()]);
+    assert_eq!(log, expected);
+}
+
+#[test]
+fn a_setup_that_is_part_of_each_request_comes_before_every_invocation() {
+    let log =
+        proof_of("    a: {on: h1, run: [a], setup: {run: [make], as: each}, warmup: 1, invocations: 2}\n");
+    assert_eq!(log[..6], ["make", "a", "make", "a", "make", "a"].map(|word| format!("start h1 {word}")));
+}
+
+#[test]
+fn teardown_comes_whatever_became_of_the_work() {
+    let text = TWO_ARMS.replace("on: h1,", "on: h1, setup: {run: [make]}, teardown: {run: [clean]},");
+    let plan = plan(&text);
+    let mut lab = StandIn::new(|_, spec, _| {
+        let mut report = report(spec, &words(spec)[0], "same");
+        if words(spec)[0] == "new" {
+            report.end = End::Exited(3);
+        }
+        Ok(report)
+    });
+    let mut evidence = Evidence::default();
+    session(&plan, &mut lab, &mut evidence, Asked::Rest, Stop::No);
+    assert_eq!(fate(&evidence, "/new"), Fate::Refused);
+    let of_new = lab.log.iter().position(|line| line == "start h1 new scan").unwrap();
+    assert_eq!(lab.log[of_new + 1], "start h1 clean", "{:?}", lab.log);
+}
+
+#[test]
+fn programs_are_built_and_brought_once_before_anything_is_proven() {
+    // This folder's own files stand for artifacts; the stand-in keeps none of their bytes.
+    let text = "
+campaign: c
+question: q?
+hosts: h.yaml
+pilot: true
+variables: {host: [h1, h2]}
+control: {set: {file: Cargo.toml, flag: a}}
+treatments: [{name: other, change: {file: README.md}}, {name: built, change: {flag: b}}]
+workload:
+  roles:
+    server:
+      on: h1
+      build: {run: [make, '${flag}']}
+      artifact: {build: 'out/*'}
+      tool: [server, '${artifact}']
+      ends: {with: client}
+    client: {on: '${host}', after: server, run: [sh, '${artifact}'], artifact: {path: '${file}'}}
+blocks: {count: 2, order: forward}
+";
+    let plan = plan(text);
+    let mut lab = StandIn::new(|_, spec, _| Ok(report(spec, "p", "same")));
+    let mut evidence = Evidence::default();
+    session(&plan, &mut lab, &mut evidence, Asked::Rest, Stop::No);
+    assert!(evidence.cells.values().all(|cell| cell.fate == Fate::Live), "{:?}", evidence.cells);
+    let first_work = lab.log.iter().position(|line| line.starts_with("start h1 server")).unwrap();
+    let before: Vec<&str> = lab.log[..first_work].iter().map(String::as_str).collect();
+    let expected = [
+        "start h1 make a",
+        "keep out/* of 1",
+        "clear 1",
+        "upload Cargo.toml to h1",
+        "upload README.md to h1",
+        "start h1 make b",
+        "keep out/* of 2",
+        "clear 2",
+        "upload Cargo.toml to h2",
+        "upload README.md to h2",
+    ];
+    assert_eq!(before, expected);
+    let after = &lab.log[first_work..];
+    assert!(!after.iter().any(|line| line.contains("make") || line.starts_with("upload")), "{after:?}");
+    assert!(after[0].starts_with("start h1 server /store/1/out/*"), "{after:?}");
+    assert_eq!((evidence.builds.len(), evidence.artifacts.len()), (2, 6));
 }
