@@ -21,6 +21,7 @@
 //! | `analysis` | P | evidence → Findings: summary and effects | model, evidence |
 //! | `release` | P | what a program file says of itself, and in which order releases came | – |
 //! | `gate` | P | records against what was published: levels, floors, verdicts, refusals | model, evidence, analysis |
+//! | `export` | P | findings and rows in the formats of other tools | model, analysis, evidence, report |
 //! | `report` | P | Findings → pages and tables | model, analysis, evidence, gate |
 //! | `agent` | H | the servant on a host: serve, facts, journal, lease, children | model, protocol, setting, nic |
 //! | `setting` | H | one file per host setting: read, apply, put back | model, nic |
@@ -39,6 +40,7 @@ pub mod dead_end;
 pub mod design;
 pub mod embedded;
 pub mod evidence;
+pub mod export;
 pub mod gate;
 pub mod inventory;
 pub mod model;

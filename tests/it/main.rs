@@ -12,6 +12,7 @@ mod embedded;
 mod exported;
 mod exports;
 mod faults;
+mod formats;
 mod gate;
 mod house;
 mod ice;
