@@ -17,6 +17,7 @@ mod house;
 mod ice;
 mod lab;
 mod lab_holds;
+mod ladder;
 mod listeners;
 mod load;
 mod method;
