@@ -14,6 +14,7 @@ mod exports;
 mod faults;
 mod gate;
 mod house;
+mod http;
 mod ice;
 mod lab;
 mod lab_holds;
