@@ -19,6 +19,7 @@
 //! | `embedded` | W | the lab in a box: namespaces, links and agents that we make ourselves | model, remote |
 //! | `record` | W | the archive: writer, reader, layout, what is published, history | model, evidence, gate |
 //! | `analysis` | P | evidence → Findings: summary and effects | model, evidence |
+//! | `release` | P | what a program file says of itself, and in which order releases came | – |
 //! | `gate` | P | records against what was published: levels, floors, verdicts, refusals | model, evidence, analysis |
 //! | `report` | P | Findings → pages and tables | model, analysis, evidence, gate |
 //! | `agent` | H | the servant on a host: serve, facts, journal, lease, children | model, protocol, setting, nic |
@@ -45,6 +46,7 @@ pub mod nic;
 pub mod packet;
 pub mod protocol;
 pub mod record;
+pub mod release;
 pub mod remote;
 pub mod report;
 pub mod rule;

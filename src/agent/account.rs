@@ -33,6 +33,10 @@ pub fn of_run(
         result: None,
         left_behind: 0,
         isolation: isolation.name().into(),
+        figures: Default::default(),
+        cpus: None,
+        cache: resolved.cache,
+        files: vec![],
     };
     let Some(v) = verdict else { return report };
     report.end = end(&v, &report.argv);
@@ -47,6 +51,10 @@ pub fn of_run(
     report.read_bytes = (v.io_known != 0).then_some(v.rchar);
     report.written_bytes = (v.io_known != 0).then_some(v.wchar);
     report.left_behind = v.left_behind;
+    report.figures.minor_faults = Some(v.minor_faults);
+    report.figures.major_faults = Some(v.major_faults);
+    report.figures.instructions = (v.instructions_known != 0).then_some(v.instructions);
+    report.figures.system_calls = (v.system_calls_known != 0).then_some(v.system_calls);
     report
 }
 
@@ -69,6 +77,10 @@ pub fn of_refusal(refusal: Refusal, end: Option<End>, isolation: Isolation) -> J
         result: None,
         left_behind: 0,
         isolation: isolation.name().into(),
+        figures: Default::default(),
+        cpus: None,
+        cache: None,
+        files: vec![],
     }
 }
 
@@ -80,6 +92,9 @@ fn end(v: &Verdict, argv: &[String]) -> End {
     }
     if v.stage == Stage::Folder as u32 {
         return End::NotStarted(format!("the working folder of {program} cannot be entered: {cause}"));
+    }
+    if v.stage == Stage::Processors as u32 {
+        return End::NotStarted(format!("{program} cannot be confined to its processors: {cause}"));
     }
     if v.stage != 0 {
         return End::NotStarted(match v.code {

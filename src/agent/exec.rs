@@ -50,6 +50,8 @@ pub struct ExecPlan<'a> {
     pub stdin: c_int,
     pub stdout: c_int,
     pub stderr: c_int,
+    /// Processors that the program is confined to.
+    pub cpus: Option<libc::cpu_set_t>,
     /// Die with the init; in a PID namespace the kernel sees to it anyway.
     pub tie_to_parent: bool,
     image: PhantomData<&'a Image>,
@@ -66,6 +68,7 @@ impl<'a> ExecPlan<'a> {
             stdin: streams[0],
             stdout: streams[1],
             stderr: streams[2],
+            cpus: None,
             tie_to_parent,
             image: PhantomData,
         }
@@ -84,6 +87,8 @@ pub struct Birth {
     pub started_ns: u64,
     /// Largest resident set until then: the kernel goes on to count it as the program's.
     pub floor_kib: u64,
+    /// Page faults until then, which the kernel goes on to count as the program's.
+    pub minor_faults: u64,
 }
 
 /// Starts the main process; its number, or the errno as a negative number.
@@ -127,9 +132,15 @@ unsafe fn become_program(plan: &ExecPlan<'_>, birth: *mut Birth) -> ! {
         if libc::chdir(plan.cwd) != 0 {
             fail(birth, Stage::Folder);
         }
+        if let Some(cpus) = &plan.cpus
+            && libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), cpus) != 0
+        {
+            fail(birth, Stage::Processors);
+        }
         let mut own: libc::rusage = std::mem::zeroed();
         libc::getrusage(libc::RUSAGE_SELF, &mut own);
         (*birth).floor_kib = own.ru_maxrss as u64;
+        (*birth).minor_faults = own.ru_minflt as u64;
         (*birth).started_ns = now_ns();
         libc::execve(plan.path, plan.argv, plan.env);
         fail(birth, Stage::Exec)

@@ -7,6 +7,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::{MaybeUninit, zeroed};
 use std::ptr;
 
+use super::counters::{self, Event};
 use super::exec::{self, Birth, ExecPlan, now_ns};
 use super::verdict::{Ending, Verdict};
 
@@ -27,6 +28,9 @@ pub struct InitPlan<'a> {
     pub silence_ns: u64,
     /// In a PID namespace of its own; else a subreaper over a process group.
     pub namespaced: bool,
+    /// What the kernel counts of the tree.
+    pub instructions: Option<Event>,
+    pub system_calls: Option<Event>,
     /// Memory that the main process shares with this one.
     pub birth: *mut Birth,
 }
@@ -62,6 +66,10 @@ pub unsafe fn run(plan: &InitPlan<'_>) -> ! {
         }
 
         let mut verdict: Verdict = zeroed();
+        let counting = [&plan.instructions, &plan.system_calls].map(|event| match event {
+            Some(event) => counters::open(event),
+            None => -1,
+        });
         let started = now_ns();
         let main = exec::start(&plan.exec, plan.birth);
         for fd in [plan.exec.stdin, plan.exec.stdout, plan.exec.stderr] {
@@ -98,9 +106,17 @@ pub unsafe fn run(plan: &InitPlan<'_>) -> ! {
             verdict.user_ns = nanoseconds(used.ru_utime);
             verdict.system_ns = nanoseconds(used.ru_stime);
             verdict.peak_kib = used.ru_maxrss as u64;
+            verdict.minor_faults = (used.ru_minflt as u64).saturating_sub(birth.minor_faults);
+            verdict.major_faults = used.ru_majflt as u64;
         }
         let left = watch.until_all_are_dead();
         verdict.left_behind = if asked { 0 } else { left };
+        if let Some(count) = counters::read(counting[0]) {
+            (verdict.instructions, verdict.instructions_known) = (count, 1);
+        }
+        if let Some(count) = counters::read(counting[1]) {
+            (verdict.system_calls, verdict.system_calls_known) = (count, 1);
+        }
         hand_over(plan, &verdict);
     }
 }

@@ -1,7 +1,7 @@
 //! The jobs of an agent and the states they pass through.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::FileExt;
@@ -11,12 +11,16 @@ use serde_json::Value;
 
 use super::account;
 use super::capture::{Capture, Drained};
+use super::counters::Counted;
 use super::launch::{self, Isolation, Running, Terms};
+use super::processors;
 use super::readiness::{self, Readiness};
 use super::resolve::{Refusal, Resolved};
 use super::verdict::Verdict;
 use super::workdir::{self, WorkFolder};
+use super::written::{self, Kept, Stamp};
 use crate::model::job::{End, Folder, JobReport, JobSpec};
+use crate::model::observed::WrittenFile;
 use crate::protocol::message::{CHUNK, Stream};
 
 /// Jobs that an agent remembers; the workstation forgets each after reading its output.
@@ -32,7 +36,8 @@ enum State {
     /// Its files are being hashed; true when it was stopped meanwhile.
     Reading(JobSpec, bool),
     Running(Box<Live>),
-    Ended([(Option<File>, u64); 2]),
+    /// The two streams, then the files that were asked for.
+    Ended(Vec<Kept>),
 }
 
 struct Live {
@@ -40,6 +45,12 @@ struct Live {
     resolved: Resolved,
     /// Fresh folder to remove at the end.
     fresh: Option<PathBuf>,
+    folder: PathBuf,
+    files: Vec<String>,
+    before: Vec<Option<Stamp>>,
+    keep_bytes: u64,
+    cpus: Option<Vec<u32>>,
+    counted: Counted,
     /// Until it has been told whether the job is ready.
     readiness: Option<Readiness>,
     /// The init closed its pipe without a verdict: it was killed, and the kernel is killing the tree.
@@ -49,7 +60,28 @@ struct Live {
 /// What a turn brought.
 pub enum Happening {
     Said { job: u64, event: Value },
-    Ended { job: u64, report: Box<JobReport>, leftover: Option<PathBuf> },
+    Ended { job: u64, report: Box<JobReport>, rest: Option<Rest> },
+}
+
+/// What is still to be done for an ended job and may take long.
+pub struct Rest {
+    folder: PathBuf,
+    files: Vec<String>,
+    before: Vec<Option<Stamp>>,
+    keep_bytes: u64,
+    remove: bool,
+}
+
+impl Rest {
+    /// Reads the files that were asked for, then removes what the job left in its folder.
+    pub fn settle(self) -> Vec<(WrittenFile, Kept)> {
+        let files = written::collect(&self.folder, &self.files, &self.before, self.keep_bytes);
+        if self.remove {
+            // What cannot be removed now goes with the agent's whole work folder.
+            let _ = fs::remove_dir_all(self.folder);
+        }
+        files
+    }
 }
 
 /// All jobs of a session, by number.
@@ -93,7 +125,7 @@ impl Jobs {
         let Some(State::Reading(spec, stopped)) = self.all.remove(&job) else { return None };
         let refused = |refusal, end| {
             let report = account::of_refusal(refusal, end, terms.isolation);
-            Happening::Ended { job, report: Box::new(report), leftover: None }
+            Happening::Ended { job, report: Box::new(report), rest: None }
         };
         let outcome = match resolved {
             Err(refusal) => Err(refused(refusal, stopped.then_some(End::Stopped))),
@@ -102,7 +134,9 @@ impl Jobs {
             }
             Ok(resolved) => {
                 let argv = resolved.argv.clone();
-                start(job, &spec, resolved, work, terms).map_err(|why| refused(Refusal { argv, why }, None))
+                let taken: Vec<u32> = self.live().filter_map(|live| live.cpus.clone()).flatten().collect();
+                start(job, &spec, resolved, work, terms, &taken)
+                    .map_err(|why| refused(Refusal { argv, why }, None))
             }
         };
         match outcome {
@@ -111,7 +145,7 @@ impl Jobs {
                 None
             }
             Err(ended) => {
-                self.all.insert(job, State::Ended([(None, 0), (None, 0)]));
+                self.all.insert(job, State::Ended(vec![(None, 0), (None, 0)]));
                 Some(ended)
             }
         }
@@ -134,7 +168,7 @@ impl Jobs {
     }
 
     /// Drains outputs and takes up verdicts; `ready` tells which descriptors have something.
-    pub fn turn(&mut self, ready: &dyn Fn(RawFd) -> bool) -> Vec<Happening> {
+    pub fn turn(&mut self, ready: &dyn Fn(RawFd) -> bool, terms: &Terms) -> Vec<Happening> {
         self.unreaped.retain(|pid| !reaped(*pid));
         let mut happenings = vec![];
         let numbers: Vec<u64> =
@@ -166,7 +200,7 @@ impl Jobs {
                 }
                 drain(&mut live.running.stdout, buffer, READS_AT_END, &mut say);
                 drain(&mut live.running.stderr, buffer, READS_AT_END, &mut say);
-                let (ended, kept) = close(job, *live, verdict, self.isolation, &mut say);
+                let (ended, kept) = close(job, *live, verdict, terms, &mut say);
                 self.all.insert(job, State::Ended(kept));
                 happenings.push(ended);
             }
@@ -226,9 +260,13 @@ impl Jobs {
                 unknown(job)
             });
         };
-        let (file, bytes) = match stream {
-            Stream::Stdout => &kept[0],
-            Stream::Stderr => &kept[1],
+        let place = match stream {
+            Stream::Stdout => 0,
+            Stream::Stderr => 1,
+            Stream::File(number) => number as usize + 2,
+        };
+        let Some((file, bytes)) = kept.get(place) else {
+            return Err(format!("job {job} was asked for no such file"));
         };
         let wanted = bytes.saturating_sub(offset).min(CHUNK as u64) as usize;
         let mut data = vec![0; wanted];
@@ -236,6 +274,13 @@ impl Jobs {
             file.read_exact_at(&mut data, offset).map_err(|e| format!("kept output of job {job}: {e}"))?;
         }
         Ok((data, offset.saturating_add(wanted as u64) >= *bytes))
+    }
+
+    /// Keeps files of an ended job, to be fetched like its streams.
+    pub fn keep(&mut self, job: u64, files: Vec<Kept>) {
+        if let Some(State::Ended(kept)) = self.all.get_mut(&job) {
+            kept.extend(files);
+        }
     }
 
     /// Drops what is kept of an ended job; one that still runs goes on.
@@ -284,7 +329,10 @@ fn start(
     resolved: Resolved,
     work: &WorkFolder,
     terms: &Terms,
+    taken: &[u32],
 ) -> Result<Live, String> {
+    let choose = |cpus| processors::choose(cpus, &processors::allowed(), taken);
+    let cpus = spec.cpus.as_ref().map(choose).transpose()?;
     let readiness = Readiness::new(spec)?;
     let folder = |made: io::Result<PathBuf>| {
         made.map_err(|e| format!("a fresh folder below {}: {e}", work.path().display()))
@@ -298,8 +346,22 @@ fn start(
         (None, Folder::Kept) => (folder(work.fresh(job))?, None),
         (None, Folder::Of(first)) => (folder(work.kept(first))?, None),
     };
-    match launch::launch(spec, &resolved, &cwd, terms) {
-        Ok(running) => Ok(Live { running, resolved, fresh, readiness, orphaned: false }),
+    let (files, before) = (spec.files.clone(), written::stamps(&cwd, &spec.files));
+    let counted = Counted::of(spec, &terms.counters);
+    match launch::launch(spec, &resolved, &cwd, terms, cpus.as_deref(), &counted) {
+        Ok(running) => Ok(Live {
+            running,
+            resolved,
+            fresh,
+            folder: cwd,
+            files,
+            before,
+            keep_bytes: spec.keep_bytes,
+            cpus,
+            counted,
+            readiness,
+            orphaned: false,
+        }),
         Err(why) => {
             if let Some(path) = fresh {
                 workdir::remove_if_empty(&path);
@@ -328,17 +390,21 @@ fn close(
     job: u64,
     mut live: Live,
     verdict: Option<Verdict>,
-    isolation: Isolation,
+    terms: &Terms,
     say: &mut dyn FnMut(Value),
-) -> (Happening, [(Option<File>, u64); 2]) {
+) -> (Happening, Vec<Kept>) {
     let streams = [live.running.stdout.finish(say), live.running.stderr.finish(say)];
     let wall_ns = live.running.started.elapsed().as_nanos() as u64;
-    let mut report = account::of_run(live.resolved, verdict, wall_ns, streams, isolation);
+    let mut report = account::of_run(live.resolved, verdict, wall_ns, streams, terms.isolation);
     report.result = live.running.stdout.last_event();
-    let leftover =
-        live.fresh.filter(|path| !workdir::remove_if_empty(path) && fs::symlink_metadata(path).is_ok());
-    let ended = Happening::Ended { job, report: Box::new(report), leftover };
-    (ended, [live.running.stdout.into_kept(), live.running.stderr.into_kept()])
+    report.cpus = live.cpus;
+    report.figures.absent = live.counted.absent(&report.figures);
+    let left = |path: &PathBuf| !workdir::remove_if_empty(path) && fs::symlink_metadata(path).is_ok();
+    let remove = live.fresh.as_ref().is_some_and(left);
+    let Live { folder, files, before, keep_bytes, .. } = live;
+    let rest = (remove || !files.is_empty()).then_some(Rest { folder, files, before, keep_bytes, remove });
+    let ended = Happening::Ended { job, report: Box::new(report), rest };
+    (ended, vec![live.running.stdout.into_kept(), live.running.stderr.into_kept()])
 }
 
 fn reaped(pid: libc::pid_t) -> bool {

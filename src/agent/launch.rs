@@ -7,8 +7,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::capture::Capture;
+use super::counters::{Counted, Counters};
 use super::exec::{Birth, ExecPlan, Image};
 use super::init::{self, InitPlan};
+use super::processors;
 use super::readiness;
 use super::resolve::Resolved;
 use crate::model::job::{JobSpec, Stdin};
@@ -64,6 +66,8 @@ pub struct Terms {
     pub lock: Option<RawFd>,
     /// The agent's lease; an agent silent for one and a half of it counts as hung.
     pub lease: Duration,
+    /// What the kernel of this host counts.
+    pub counters: Counters,
 }
 
 /// One `Birth` in memory that stays shared across clones; unmapped here when dropped.
@@ -90,7 +94,14 @@ impl Drop for Shared {
 ///
 /// # Errors
 /// A text with what the kernel refused.
-pub fn launch(spec: &JobSpec, resolved: &Resolved, cwd: &Path, terms: &Terms) -> Result<Running, String> {
+pub fn launch(
+    spec: &JobSpec,
+    resolved: &Resolved,
+    cwd: &Path,
+    terms: &Terms,
+    cpus: Option<&[u32]>,
+    counted: &Counted,
+) -> Result<Running, String> {
     let pattern = readiness::pattern(spec)?;
     let image = Image::new(&resolved.execute, &resolved.argv, &resolved.env, &cwd.to_string_lossy())?;
     let refused = |what: &str, e: io::Error| format!("{what}: {e}");
@@ -103,8 +114,12 @@ pub fn launch(spec: &JobSpec, resolved: &Resolved, cwd: &Path, terms: &Terms) ->
     let birth = Shared::new().map_err(|e| refused("memory shared with the job", e))?;
     let streams = [input.as_raw_fd(), out_write.as_raw_fd(), err_write.as_raw_fd()];
     let namespaced = terms.isolation == Isolation::PidNamespace;
+    let mut exec = ExecPlan::new(&image, streams, !namespaced);
+    exec.cpus = cpus.map(processors::mask);
     let plan = InitPlan {
-        exec: ExecPlan::new(&image, streams, !namespaced),
+        exec,
+        instructions: counted.instructions.clone().ok(),
+        system_calls: counted.system_calls.clone().and_then(Result::ok),
         life: life_read.as_raw_fd(),
         verdict: verdict_write.as_raw_fd(),
         lock: terms.lock,

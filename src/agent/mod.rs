@@ -3,6 +3,7 @@
 pub mod account;
 pub mod capture;
 pub mod channel;
+pub mod counters;
 pub mod exec;
 pub mod facts;
 pub mod identity;
@@ -13,7 +14,9 @@ pub mod keeper;
 pub mod launch;
 pub mod lease;
 pub mod namespace;
+mod page_cache;
 pub mod ports;
+mod processors;
 mod readiness;
 pub mod resolve;
 pub mod servant;
@@ -21,6 +24,7 @@ mod store;
 pub mod sweep;
 pub mod verdict;
 pub mod workdir;
+mod written;
 
 use std::path::PathBuf;
 

@@ -5,7 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::identity::Digests;
+use super::page_cache;
 use crate::model::job::{DEFAULT_PATH, FileId, JobSpec, Program, Stdin};
+use crate::model::observed::Residency;
 
 /// Every process of a job carries it; whoever looks for left-over processes looks for this name. Its value is the
 /// same for every job, since a program that prints its environment must print the same in its proof and its runs.
@@ -22,6 +24,8 @@ pub struct Resolved {
     pub env: Vec<(String, String)>,
     pub program: FileId,
     pub inputs: Vec<FileId>,
+    /// What the page cache holds of the inputs, where the job asks for it.
+    pub cache: Option<Residency>,
 }
 
 /// Why a job cannot start; `argv` as far as it was known.
@@ -39,15 +43,19 @@ struct Outline {
     inputs: Vec<PathBuf>,
 }
 
-/// Resolves without reading any file's content; None when a digest is not at hand yet.
+/// Resolves without reading any file's content; None when a digest is not at hand yet, or the page cache
+/// is to be prepared.
 ///
 /// # Errors
 /// See `resolve`.
 pub fn resolve_at_once(spec: &JobSpec, digests: &Digests) -> Result<Option<Resolved>, Refusal> {
     let outline = outline(spec)?;
+    if spec.cache.is_some() {
+        return Ok(None);
+    }
     let Some(program) = digests.recall(&outline.execute) else { return Ok(None) };
     let Some(inputs) = outline.inputs.iter().map(|i| digests.recall(i)).collect() else { return Ok(None) };
-    Ok(Some(outline.complete(spec, program, inputs)))
+    Ok(Some(outline.complete(spec, program, inputs, None)))
 }
 
 /// Resolves and hashes; may take as long as the files are big.
@@ -64,17 +72,27 @@ pub fn resolve(spec: &JobSpec, digests: &Digests) -> Result<Resolved, Refusal> {
         .iter()
         .map(|path| digests.identify(path).map_err(|e| refuse("input", e)))
         .collect::<Result<Vec<_>, _>>()?;
-    Ok(outline.complete(spec, program, inputs))
+    // After all of them are hashed, which reads them.
+    let paths: Vec<&Path> = outline.inputs.iter().map(PathBuf::as_path).collect();
+    let cache = spec.cache.map(|asked| page_cache::prepare(&paths, asked)).transpose();
+    let cache = cache.map_err(|why| Refusal { argv: outline.argv.clone(), why })?;
+    Ok(outline.complete(spec, program, inputs, cache))
 }
 
 impl Outline {
-    fn complete(self, spec: &JobSpec, mut program: FileId, inputs: Vec<FileId>) -> Resolved {
+    fn complete(
+        self,
+        spec: &JobSpec,
+        mut program: FileId,
+        inputs: Vec<FileId>,
+        cache: Option<Residency>,
+    ) -> Resolved {
         program.path = self.shown;
         let mut env = spec.env.clone();
         env.entry("PATH".into()).or_insert_with(|| DEFAULT_PATH.into());
         env.insert(JOB_MARK.into(), "1".into());
         let execute = self.execute.to_string_lossy().into_owned();
-        Resolved { execute, argv: self.argv, env: env.into_iter().collect(), program, inputs }
+        Resolved { execute, argv: self.argv, env: env.into_iter().collect(), program, inputs, cache }
     }
 }
 

@@ -11,6 +11,7 @@ use base64::Engine as _;
 use serde_json::{Value, json};
 
 use super::channel::{Inbox, Outbox};
+use super::counters::Counters;
 use super::identity::Digests;
 use super::jobs::{Happening, Jobs};
 use super::keeper::{self, Keeper};
@@ -19,9 +20,11 @@ use super::lease::{self, Lease, LeaseError};
 use super::resolve::{self, Refusal, Resolved};
 use super::store::Store;
 use super::workdir::{self, WorkFolder};
+use super::written::Kept;
 use super::{AgentArgs, EXIT_DONE, EXIT_LOST, facts};
 use crate::model::change::PutBack;
 use crate::model::job::{JobReport, JobSpec};
+use crate::model::observed::WrittenFile;
 use crate::protocol::message::{Answer, Ask, Reply, Request, VERSION, Welcome};
 use crate::setting::Roots;
 
@@ -38,7 +41,7 @@ enum Finding {
     /// With the time that it took.
     Resolved(u64, Duration, Result<Resolved, Refusal>),
     Reply(Reply),
-    Cleaned(u64, Box<JobReport>),
+    Settled(u64, Box<JobReport>, Vec<(WrittenFile, Kept)>),
 }
 
 struct Servant<'a> {
@@ -79,7 +82,7 @@ pub fn serve(args: &AgentArgs) -> io::Result<i32> {
         args,
         outbox: Outbox::standard()?,
         jobs: Jobs::new(isolation),
-        terms: Terms { isolation, lock: None, lease: PATIENCE },
+        terms: Terms { isolation, lock: None, lease: PATIENCE, counters: Counters::probe() },
         lease: None,
         work: None,
         keeper: None,
@@ -128,7 +131,7 @@ impl Servant<'_> {
             if is_ready(self.wake.as_raw_fd()) {
                 self.take_findings();
             }
-            for happening in self.jobs.turn(&is_ready) {
+            for happening in self.jobs.turn(&is_ready, &self.terms) {
                 self.report(happening);
             }
             self.outbox.flush()?;
@@ -403,12 +406,11 @@ impl Servant<'_> {
             Happening::Said { job, event } => {
                 self.outbox.put(&Reply { re: None, answer: Answer::Event { job, event } })
             }
-            Happening::Ended { job, report, leftover: None } => self.ended(job, report),
-            // Before the end is told, so that removing does not disturb the next run.
-            Happening::Ended { job, report, leftover: Some(path) } => self.help(move || {
-                clear(path);
-                Finding::Cleaned(job, report)
-            }),
+            Happening::Ended { job, report, rest: None } => self.ended(job, report),
+            // Before the end is told, so that reading and removing do not disturb the next run.
+            Happening::Ended { job, report, rest: Some(rest) } => {
+                self.help(move || Finding::Settled(job, report, rest.settle()));
+            }
         }
     }
 
@@ -430,7 +432,12 @@ impl Servant<'_> {
                     self.begin(job, resolved);
                 }
                 Finding::Reply(reply) => self.outbox.put(&reply),
-                Finding::Cleaned(job, report) => self.ended(job, report),
+                Finding::Settled(job, mut report, files) => {
+                    let (files, kept) = files.into_iter().unzip();
+                    report.files = files;
+                    self.jobs.keep(job, kept);
+                    self.ended(job, report);
+                }
             }
         }
     }
@@ -463,11 +470,6 @@ fn ending_signals() -> io::Result<OwnedFd> {
             fd => Ok(OwnedFd::from_raw_fd(fd)),
         }
     }
-}
-
-fn clear(path: PathBuf) {
-    // What cannot be removed now goes with the agent's whole work folder.
-    let _ = std::fs::remove_dir_all(path);
 }
 
 /// Descriptors out of `watched` that have something to read or were closed, after `wait` at most.

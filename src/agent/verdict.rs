@@ -20,6 +20,7 @@ pub enum Stage {
     Streams = 1,
     Folder = 2,
     Exec = 3,
+    Processors = 4,
 }
 
 /// Only plain integers: it crosses a pipe between two processes of the same binary.
@@ -43,6 +44,12 @@ pub struct Verdict {
     pub wchar: u64,
     pub io_known: u32,
     pub left_behind: u32,
+    pub minor_faults: u64,
+    pub major_faults: u64,
+    pub instructions: u64,
+    pub system_calls: u64,
+    pub instructions_known: u32,
+    pub system_calls_known: u32,
 }
 
 impl Verdict {

@@ -9,8 +9,8 @@ use super::drift::Halves;
 use super::effect::ALPHA;
 use super::findings::{Findings, Verdict};
 use super::reversal::{Agreement, Reversal};
-use super::setup;
 use super::trial::Trial;
+use super::{rise, setup};
 use crate::evidence::event::{ChangeNote, HostNote};
 use crate::evidence::fold::Evidence;
 
@@ -153,7 +153,8 @@ fn links(evidence: &Evidence, found: &mut Vec<String>) {
     }
 }
 
-/// What single runs give ground for, each kind once with its count and the first that was seen.
+/// What single runs give ground for, each kind once with its count and the first that was seen, and what all
+/// runs of a cell cost more than the control's.
 pub fn of_runs(evidence: &Evidence) -> Vec<String> {
     let mut kinds: BTreeMap<&String, (usize, &String)> = BTreeMap::new();
     for (what, seen) in evidence.runs.iter().flat_map(|row| &row.note.cautions) {
@@ -163,7 +164,7 @@ pub fn of_runs(evidence: &Evidence) -> Vec<String> {
     let line = |(what, (count, seen)): (&String, (usize, &String))| {
         format!("In {count} of {all} runs: {what} (first: {seen}).")
     };
-    kinds.into_iter().map(line).collect()
+    kinds.into_iter().map(line).chain(rise::rises(evidence)).collect()
 }
 
 fn sessions(trial: &Trial, evidence: &Evidence, found: &mut Vec<String>) {

@@ -4,17 +4,20 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::effect::ALPHA;
-use super::findings::Effect;
+use super::findings::{CellSummary, Effect};
 use super::proportion::fisher;
 use crate::model::outcome::RunOutcome;
 
-/// Why an effect cannot be called better: the arm completed less of its work than the control, or
-/// the two lost runs at rates that an exact test tells apart. Runs do not go missing at random.
+/// Why an effect cannot be called better: the arm completed less of its work than the control, in runs or in
+/// units, or the two lost runs at rates that an exact test tells apart. Runs do not go missing at random.
 /// Timeouts are in the estimate and count against the arm that has them only.
 pub fn bars_better(effect: &Effect) -> Option<String> {
     let (arm, control) = (Tally::of(&effect.outcomes), Tally::of(&effect.control_outcomes));
     if arm.by_missing(&control) == Ordering::Greater {
         return Some(words(effect, &arm, &control));
+    }
+    if by_units(effect) == Ordering::Less {
+        return Some(units(effect));
     }
     let p = fisher([arm.lost, control.lost], [arm.all, control.all]);
     (p <= ALPHA).then(|| words(effect, &arm, &control))
@@ -23,7 +26,31 @@ pub fn bars_better(effect: &Effect) -> Option<String> {
 /// Why an effect cannot be called equivalent: either side completed less of its work.
 pub fn bars_equivalent(effect: &Effect) -> Option<String> {
     let (arm, control) = (Tally::of(&effect.outcomes), Tally::of(&effect.control_outcomes));
-    (arm.by_missing(&control) != Ordering::Equal).then(|| words(effect, &arm, &control))
+    if arm.by_missing(&control) != Ordering::Equal {
+        return Some(words(effect, &arm, &control));
+    }
+    (by_units(effect) != Ordering::Equal).then(|| units(effect))
+}
+
+/// Cells whose measured runs did not complete all of their units, each in a sentence with the four counts.
+pub fn undone(cells: &[CellSummary]) -> Vec<String> {
+    let work = cells.iter().filter_map(|cell| Some((cell, cell.work?)));
+    let short = work.filter(|(_, work)| work.success < work.declared);
+    short.map(|(cell, work)| format!("{}: {}.", cell.cell, work.words())).collect()
+}
+
+/// Which side completed the smaller part of its units of work; equal where none are declared.
+fn by_units(effect: &Effect) -> Ordering {
+    let both = effect.work.zip(effect.control_work);
+    both.map_or(Ordering::Equal, |(arm, control)| arm.by_completed(&control))
+}
+
+fn units(effect: &Effect) -> String {
+    let (arm, control) = (effect.work.unwrap_or_default(), effect.control_work.unwrap_or_default());
+    format!(
+        "{} completed {} of its {} units of work and the control {} of {}",
+        effect.arm, arm.success, arm.declared, control.success, control.declared
+    )
 }
 
 fn words(effect: &Effect, arm: &Tally, control: &Tally) -> String {

@@ -151,6 +151,10 @@ fn blank(
         }
         total
     };
+    let work = |of: &dyn Fn(&Point) -> usize| {
+        let found = open.iter().filter_map(|point| trial.cells[of(point)].work(blocks));
+        found.reduce(|sum, work| sum.plus(&work))
+    };
     Effect {
         arm: arm.name.clone(),
         kind: arm.kind,
@@ -181,6 +185,8 @@ fn blank(
         left_out: vec![],
         outcomes: tally(&|p| p.cell),
         control_outcomes: tally(&|p| p.control),
+        work: work(&|p| p.cell),
+        control_work: work(&|p| p.control),
         absent: BTreeMap::new(),
     }
 }

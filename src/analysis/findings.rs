@@ -21,6 +21,7 @@ use crate::model::arm::ArmKind;
 use crate::model::cell::CellId;
 use crate::model::outcome::Fate;
 use crate::model::response::Better;
+use crate::model::work_counts::WorkCounts;
 
 /// Version of this shape.
 pub const VERSION: u32 = 2;
@@ -225,6 +226,9 @@ pub struct CellSummary {
     pub outcomes: BTreeMap<String, u64>,
     /// How many of these runs came to their end; null without runs.
     pub completed: Option<Share>,
+    /// Units of work of those that were measured; null where none are declared.
+    #[serde(default)]
+    pub work: Option<WorkCounts>,
     pub responses: Vec<ResponseSummary>,
 }
 
@@ -401,6 +405,12 @@ pub struct Effect {
     pub outcomes: BTreeMap<String, u64>,
     /// The same of the control beside it.
     pub control_outcomes: BTreeMap<String, u64>,
+    /// Units of work of this arm's measured runs; null where none are declared.
+    #[serde(default)]
+    pub work: Option<WorkCounts>,
+    /// The same of the control beside it.
+    #[serde(default)]
+    pub control_work: Option<WorkCounts>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub absent: BTreeMap<String, String>,
 }

@@ -40,6 +40,7 @@ pub fn trial(evidence: &Evidence) -> Trial {
             reason: row.note.reason.as_deref().map(Into::into),
             order: Some(at as f64),
             readings,
+            work: row.note.work,
         });
     }
     Trial {

@@ -50,6 +50,7 @@ pub fn trial(
             reason: None,
             order: order.as_ref().map(|o| o[row.at]),
             readings,
+            work: None,
         });
     }
     let mut cells: Vec<(u128, Cell)> = cells.into_iter().collect();

@@ -24,6 +24,7 @@ pub fn summarise(trial: &Trial, cell: &Cell, blocks: &[u32], shares: &mut Shares
         kind: cell.kind,
         levels: cell.levels.clone(),
         fate: cell.fate,
+        work: cell.work(blocks),
         completed: (runs > 0).then(|| shares.of(done, runs)),
         responses: if runs == 0 { vec![] } else { (0..trial.responses.len()).map(of).collect() },
         outcomes,

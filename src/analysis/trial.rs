@@ -8,6 +8,7 @@ use crate::model::arm::ArmKind;
 use crate::model::cell::CellId;
 use crate::model::outcome::{Fate, RunOutcome};
 use crate::model::response::Response;
+use crate::model::work_counts::WorkCounts;
 
 /// A set of runs that are judged together.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,6 +96,13 @@ impl Cell {
         }
     }
 
+    /// Units of work of the measured runs over some blocks.
+    pub fn work(&self, blocks: &[u32]) -> Option<WorkCounts> {
+        let runs = blocks.iter().flat_map(|b| self.in_block(*b));
+        let counted = runs.filter(|run| run.outcome == RunOutcome::Measured).filter_map(|run| run.work);
+        counted.reduce(|sum, work| sum.plus(&work))
+    }
+
     /// Runs by outcome over some blocks; every outcome has its count.
     pub fn outcomes(&self, blocks: &[u32]) -> BTreeMap<String, u64> {
         let mut counts = [0u64; RunOutcome::ALL.len()];
@@ -116,6 +124,8 @@ pub struct Run {
     pub order: Option<f64>,
     /// One for each response.
     pub readings: Vec<Reading>,
+    /// What became of its declared units of work; None where nothing is declared or known.
+    pub work: Option<WorkCounts>,
 }
 
 /// What a run says about one response.

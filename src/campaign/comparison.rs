@@ -131,7 +131,8 @@ mod tests {
     use super::*;
     use crate::campaign::parse;
     use crate::model::role::Invocation;
-    use crate::model::workload::{OutputRule, Workload};
+    use crate::model::verify_rule::OutputRule;
+    use crate::model::workload::Workload;
     use crate::yaml::Source;
 
     fn asked() -> Comparison {
@@ -171,7 +172,7 @@ mod tests {
         assert_eq!(command.roles[0].cwd.as_deref().map(plain).as_deref(), Some("/tmp/${x} y"));
         assert_eq!(plain(&command.roles[0].env["PATH"]), "/a:${b}");
         assert_eq!(command.roles[0].inputs, ["/one, two"]);
-        assert_eq!(command.compare, OutputRule::Exact);
+        assert_eq!(command.verify.output, OutputRule::Exact);
     }
 
     #[test]
@@ -191,7 +192,7 @@ mod tests {
         let campaign = parsed.campaign.expect("a campaign");
         let Workload::Command(command) = &campaign.workload else { panic!("no command") };
         assert_eq!(command.roles[0].program, Invocation::Line("${command}".into()));
-        assert_eq!((command.roles[0].on.as_str(), command.compare), ("tx", OutputRule::Ignored));
+        assert_eq!((command.roles[0].on.as_str(), &command.verify.output), ("tx", &OutputRule::Ignored));
         assert_eq!(campaign.hosts.as_deref(), Some("lab/hosts.yaml"));
         assert!(campaign.pilot && campaign.blocks.count == 2 && campaign.arms.len() == 3);
         assert_eq!(campaign.timeout_ms, 5000);

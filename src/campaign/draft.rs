@@ -5,6 +5,7 @@ use indexmap::IndexMap;
 use super::declared::Places;
 use super::work::Field;
 use crate::model::arm::Arm;
+use crate::model::extract::ValueRule;
 use crate::model::level::Level;
 use crate::model::workload::Stamps;
 use crate::rule::Rule;
@@ -24,6 +25,10 @@ pub(super) struct Draft<'a> {
     pub(super) preset: Option<Preset>,
     /// What a `packets` workload yields, once it is read.
     pub(super) packets: Option<PacketsShape>,
+    /// Responses that the roles' outputs hold.
+    pub(super) values: Vec<ValueRule>,
+    /// The workload declares units of work.
+    pub(super) counts_work: bool,
     /// The role that is being read has an artifact, which its templates may name.
     pub(super) in_artifact: bool,
     /// The time of a setup is a response of its own.

@@ -9,6 +9,7 @@ mod comparison;
 mod declared;
 mod draft;
 mod exclusions;
+mod extracts;
 mod fields;
 mod gate;
 mod naming;
@@ -18,9 +19,11 @@ mod phases;
 mod responses;
 mod role_work;
 mod roles;
+mod rungs;
 mod sense;
 mod shape;
 mod shape_roles;
+mod shape_verify;
 mod starter;
 mod steer;
 #[cfg(test)]
@@ -37,7 +40,12 @@ mod tests_good;
 mod tests_packets;
 #[cfg(test)]
 mod tests_robust;
+#[cfg(test)]
+mod tests_verify;
 mod until;
+mod useful;
+mod values;
+mod verify;
 pub mod work;
 mod workload;
 
@@ -46,6 +54,7 @@ pub use blank::{fill, names};
 pub use comparison::{Comparison, comparison};
 pub use declared::{Accept, Blocks, Campaign, Exclusion, Expected, Order, Places};
 pub use parse::{Parsed, parse};
+pub use rungs::{Rungs, rungs};
 pub use shape::schema;
 pub use starter::{HERE, LOCAL_HOSTS, starter};
 pub use steer::Steer;

@@ -81,6 +81,8 @@ pub fn parse(source: &Source) -> Parsed {
         arms_whole: false,
         preset: None,
         packets: None,
+        values: Vec::new(),
+        counts_work: false,
         in_artifact: false,
         setup_time: false,
         blanks: Vec::new(),

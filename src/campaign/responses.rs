@@ -20,11 +20,13 @@ fn metrics(preset: Preset) -> &'static [Metric] {
 /// Reads `responses`; where there are none, the workload's natural one is primary.
 pub(super) fn read(entry: Option<&Entry>, draft: &mut Draft<'_>) -> Vec<Response> {
     let known = draft.preset.map(metrics);
-    let shape = draft.packets;
+    let (shape, counts_work) = (draft.packets, draft.counts_work);
     let natural = |known: &[Metric]| {
         // What any run of frames has, such as `lost`, is nobody's first question.
-        let suits = |metric: &&Metric| !metric.needs.is_empty() && lacks(metric, shape).is_none();
-        let first = known.iter().find(|metric| shape.is_some() && suits(metric)).unwrap_or(&known[0]);
+        let suits = |metric: &&Metric| {
+            !metric.needs.is_empty() && shape.is_some() && lacks(metric, shape, counts_work).is_none()
+        };
+        let first = known.iter().find(suits).unwrap_or(&known[0]);
         response(first, Judged { scale: Scale::Log, margin: None, primary: true }, shape)
     };
     let Some(entry) = entry else { return known.map(natural).into_iter().collect() };
@@ -89,21 +91,42 @@ fn one(node: &Node, known: Option<&'static [Metric]>, draft: &mut Draft<'_>) -> 
     let words = [("higher", Better::Higher), ("lower", Better::Lower)];
     let better = fields.get("better").map(|entry| entry.value.choice("`better`", &words, &mut draft.out));
     let known = known?;
+    let judged = Judged { scale, margin: margin.flatten(), primary: primary.flatten() == Some(true) };
+    if let Some(rule) = draft.values.iter().find(|rule| rule.name == name.value).cloned() {
+        contradictions(
+            (&rule.name, &rule.unit, rule.better, "so `values` declares"),
+            &fields,
+            better.flatten(),
+            draft,
+        );
+        let response = Response {
+            name: rule.name,
+            unit: rule.unit,
+            better: rule.better,
+            scale: judged.scale,
+            margin: judged.margin,
+            primary: judged.primary,
+        };
+        return Some((response, name.span));
+    }
     let Some(metric) = known.iter().find(|metric| metric.name == name.value) else {
         let message = format!("`{}` is no response of this workload", name.value);
-        draft.out.push(unknown(name.span, message, name.value, known.iter().map(|metric| metric.name)));
+        let values = draft.values.iter().map(|value| value.name.as_str());
+        let names = known.iter().map(|metric| metric.name).chain(values);
+        let complaint = unknown(name.span, message, name.value, names);
+        draft.out.push(complaint);
         return None;
     };
-    contradictions(metric, &fields, better.flatten(), draft);
+    let facts = (metric.name, metric.unit, metric.better, metric.meaning);
+    contradictions(facts, &fields, better.flatten(), draft);
     if metric.name == SETUP_TIME && !draft.setup_time {
         let message = "`setup_time` is of a setup that is a response, and no timed role has one";
         draft.out.push(Complaint::error(name.span, message).help("write `setup: {run: […], as: response}`"));
     }
-    if let Some((message, help)) = lacks(metric, draft.packets) {
+    if let Some((message, help)) = lacks(metric, draft.packets, draft.counts_work) {
         let message = format!("`{}` {message}", metric.name);
         draft.out.push(Complaint::error(name.span, message).help(help));
     }
-    let judged = Judged { scale, margin: margin.flatten(), primary: primary.flatten() == Some(true) };
     Some((response(metric, judged, draft.packets), name.span))
 }
 
@@ -119,7 +142,14 @@ fn in_unit(node: &Node, draft: &mut Draft<'_>) -> Option<f64> {
 }
 
 /// What the workload would have to ask for to have this metric, and what to do about it.
-fn lacks(metric: &Metric, shape: Option<PacketsShape>) -> Option<(&'static str, &'static str)> {
+fn lacks(
+    metric: &Metric,
+    shape: Option<PacketsShape>,
+    counts_work: bool,
+) -> Option<(&'static str, &'static str)> {
+    if metric.needs.contains(&Need::Work) && !counts_work {
+        return Some(("needs units of work that are counted", "declare them by `work` in `workload`"));
+    }
     let shape = shape?;
     metric.needs.iter().find_map(|need| match need {
         Need::Steady if shape.stepped => Some((
@@ -145,18 +175,24 @@ fn lacks(metric: &Metric, shape: Option<PacketsShape>) -> Option<(&'static str, 
     })
 }
 
-fn contradictions(metric: &Metric, fields: &Fields<'_>, better: Option<Better>, draft: &mut Draft<'_>) {
+/// Complains about a unit or direction other than that of a name with its unit, direction and meaning.
+fn contradictions(
+    (name, own_unit, own_better, meaning): (&str, &str, Better, &str),
+    fields: &Fields<'_>,
+    better: Option<Better>,
+    draft: &mut Draft<'_>,
+) {
     if let Some(unit) = fields.get("unit").and_then(|entry| entry.value.text("`unit`", &mut draft.out))
-        && unit.value != metric.unit
+        && unit.value != own_unit
     {
-        let message = format!("`{}` is measured in `{}`, found `{}`", metric.name, metric.unit, unit.value);
+        let message = format!("`{name}` is measured in `{own_unit}`, found `{}`", unit.value);
         draft.out.push(Complaint::error(unit.span, message).help("take the unit out, or write this one"));
     }
     if let (Some(better), Some(entry)) = (better, fields.get("better"))
-        && better != metric.better
+        && better != own_better
     {
-        let word = if metric.better == Better::Higher { "higher" } else { "lower" };
-        let message = format!("`{}` is better when {word}: {}", metric.name, metric.meaning);
+        let word = if own_better == Better::Higher { "higher" } else { "lower" };
+        let message = format!("`{name}` is better when {word}: {meaning}");
         draft
             .out
             .push(Complaint::error(entry.value.span, message).help("take `better` out, or write this one"));

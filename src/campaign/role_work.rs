@@ -9,6 +9,8 @@ use crate::model::role::{
     PhasesDeclared, ReadyDeclared, ReadyWhenDeclared, ResolvedProgram, RoleDeclared, RoleWork, Warmup,
     WarmupDeclared,
 };
+use crate::model::verify_rule::VerifyRule;
+use crate::model::work_rule::{Units, WorkRule};
 use crate::model::workload::{CommandDeclared, CommandWork};
 
 /// Fails with a sentence that names the role and the field.
@@ -16,7 +18,31 @@ pub(super) fn resolve(declared: &CommandDeclared, lookup: Lookup<'_, '_>) -> Res
     let several = declared.roles.len() > 1;
     let named = |role: &RoleDeclared, why| if several { format!("{}: {why}", role.name) } else { why };
     let roles = declared.roles.iter().map(|role| one(role, lookup).map_err(|why| named(role, why)));
-    Ok(CommandWork { roles: roles.collect::<Result<_, _>>()?, compare: declared.compare })
+    Ok(CommandWork {
+        roles: roles.collect::<Result<_, _>>()?,
+        verify: verify(&declared.verify, lookup)?,
+        work: declared.work.as_ref().map(|rule| work(rule, lookup)).transpose()?,
+    })
+}
+
+fn verify(declared: &VerifyRule, lookup: Lookup<'_, '_>) -> Result<VerifyRule, String> {
+    Ok(VerifyRule {
+        output: declared.output.clone(),
+        of: declared.of.clone(),
+        files: each("verify.files", &declared.files, |_| Field::Below, lookup)?,
+        effects: each("verify.effects", &declared.effects, |_| Field::Effect, lookup)?,
+    })
+}
+
+fn work(declared: &WorkRule, lookup: Lookup<'_, '_>) -> Result<WorkRule, String> {
+    let units = match &declared.units {
+        Units::Declared(units) => Units::Declared(text("work.units", units, Field::Units, lookup)?),
+        Units::Counted { by, extract } => {
+            let by = by.as_ref().map(|argv| each("work.counted.run", argv, |_| Field::Text, lookup));
+            Units::Counted { by: by.transpose()?, extract: extract.clone() }
+        }
+    };
+    Ok(WorkRule { units, ..declared.clone() })
 }
 
 fn one<'a>(declared: &RoleDeclared, outer: Lookup<'_, 'a>) -> Result<RoleWork, String> {
@@ -43,6 +69,7 @@ fn one<'a>(declared: &RoleDeclared, outer: Lookup<'_, 'a>) -> Result<RoleWork, S
         ready: declared.ready.as_ref().map(|ready| self::ready(ready, lookup)).transpose()?,
         ends: declared.ends.clone(),
         timed: declared.timed,
+        values: declared.values.clone(),
         phases: phases(&declared.phases, lookup)?,
         build: declared.build.as_ref().map(|build| self::build(build, outer)).transpose()?,
         artifact: declared.artifact.as_ref().map(|artifact| self::artifact(artifact, outer)).transpose()?,
@@ -151,7 +178,6 @@ fn each(
 mod tests {
     use super::*;
     use crate::model::role::Ends;
-    use crate::model::workload::OutputRule;
 
     fn declared() -> RoleDeclared {
         RoleDeclared {
@@ -171,6 +197,7 @@ mod tests {
             }),
             ends: Ends::ByItself,
             timed: true,
+            values: vec![],
             phases: PhasesDeclared {
                 setup: None,
                 warmup: Some(WarmupDeclared::Invocations("2".into())),
@@ -184,7 +211,7 @@ mod tests {
 
     fn resolved(roles: Vec<RoleDeclared>) -> Result<CommandWork, String> {
         let lookup = |name: &str| (name == "size").then_some("64");
-        resolve(&CommandDeclared { roles, compare: OutputRule::Exact }, &lookup)
+        resolve(&CommandDeclared { roles, verify: VerifyRule::default(), work: None }, &lookup)
     }
 
     #[test]

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use super::draft::Draft;
 use super::work::Field;
 use super::workload::{blank, note_keys};
-use super::{artifact, naming, phases};
+use super::{artifact, naming, phases, values};
 use crate::model::role::{
     CpusDeclared, Ends, Invocation, ReadyDeclared, ReadyWhenDeclared, RoleDeclared, SIGNALS, SetupTime, ranks,
 };
 use crate::yaml::{Complaint, Entry, Fields, Kind, Node, unknown};
 
 /// Keys of a program that is the only role.
-pub(super) const COMMAND_KEYS: [&str; 16] = [
+pub(super) const COMMAND_KEYS: [&str; 17] = [
     "on",
     "run",
     "shell",
@@ -29,6 +29,7 @@ pub(super) const COMMAND_KEYS: [&str; 16] = [
     "warmup",
     "invocations",
     "teardown",
+    "values",
 ];
 /// Keys of a role among several, beside those.
 pub(super) const ROLE_KEYS: [&str; 4] = ["after", "ready", "ends", "timed"];
@@ -121,6 +122,7 @@ fn half_read<'a>(
     let cpus = fields.get("cpus").map(|entry| cpus(entry, draft));
     let ready = fields.get("ready").map(|entry| ready(entry, draft));
     let ends = fields.get("ends").map(|entry| ends(entry, draft));
+    let values = fields.get("values").map_or(Some(vec![]), |entry| values::read(entry, draft));
     let timed = fields.get("timed").map(|entry| entry.value.flag("`timed`", &mut draft.out));
     let (with, signal) = match ends {
         Some(ends) => ends?,
@@ -148,6 +150,7 @@ fn half_read<'a>(
                 None => Ends::ByItself,
             },
             timed: false,
+            values: values?,
             phases: phases?,
             build: build?,
             artifact: artifact?,

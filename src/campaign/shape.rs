@@ -8,6 +8,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::shape_roles::{Command, Role};
+use super::shape_verify::{Verify, Work};
 use crate::yaml::shape::{Count, Duration, Label, Level, Margin, Percent, Sizes, Text, Whole, without_null};
 
 /// The JSON schema (draft-07, which editors read) of campaign files.
@@ -138,9 +139,11 @@ pub(super) enum SteerBy {
     Ethertype,
 }
 
-/// The work of every cell: one of the three.
+/// The work of every cell: one of `packets`, `command` and `roles`.
 #[derive(JsonSchema)]
-#[schemars(deny_unknown_fields, extend("minProperties" = 1, "maxProperties" = 1))]
+#[schemars(deny_unknown_fields, extend("oneOf" = [
+    {"required": ["packets"]}, {"required": ["command"]}, {"required": ["roles"]}
+]))]
 pub(super) struct Workload {
     /// Sends frames from one port to another and counts them.
     packets: Option<Packets>,
@@ -148,6 +151,8 @@ pub(super) struct Workload {
     command: Option<Command>,
     /// Runs several programs that do the work together, each a role on a host.
     roles: Option<BTreeMap<String, Role>>,
+    /// Units of work of programs, and what becomes of them. It yields the response `useful_rate`.
+    work: Option<Work>,
 }
 
 /// Frames from one port to another.
@@ -261,28 +266,6 @@ pub(super) enum Delivery {
     All,
 }
 
-/// The proof of the work.
-#[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub(super) struct Verify {
-    /// Frames of the untimed proof, per stream (`packets` only). Default: 10000.
-    frames: Option<Whole>,
-    /// What of the output must equal the control's (programs only). Default: exact.
-    output: Option<Output>,
-}
-
-/// What of the output must equal the control's.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "snake_case")]
-pub(super) enum Output {
-    /// Every byte.
-    Exact,
-    /// The same lines in any order.
-    AnyOrder,
-    /// Nothing but the exit status.
-    Ignored,
-}
-
 /// What a run must meet.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case")]
@@ -348,8 +331,9 @@ pub(super) struct Response {
     /// `tx_rate`, `rx_rate`, `handed_rate`, `tx_bits_l1`, `lost`, `sender_cpu_time`, `receiver_cpu_time`,
     /// `latency_p50`, `latency_p99` or `latency_p999` of packets under one load; `zero_loss_rate`,
     /// `zero_loss_bits_l1` or `zero_loss_bits_l2` of packets under several; the same with `_reverse` where
-    /// frames go both ways; `wall_time`, `setup_time`, `cpu_time`, `user_time`, `system_time`, `peak_rss`, `bytes_read` or
-    /// `bytes_written` of a command.
+    /// frames go both ways; of programs `wall_time`, `setup_time`, `cpu_time`, `user_time`, `system_time`, `peak_rss`,
+    /// `bytes_read`, `bytes_written`, `page_faults`, `minor_faults`, `major_faults`, `instructions`, a name
+    /// of `values`, and `useful_rate` where `work` is declared.
     name: Text,
     /// Its unit; it must be the one that the response has.
     unit: Option<Text>,

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::shape::Argv;
+use super::shape_verify::Value;
 use crate::yaml::shape::{Count, Duration, Level, Text};
 
 /// The two forms of a role have their keys in common.
@@ -38,6 +39,8 @@ macro_rules! role {
             /// What the page cache holds of `inputs` and `stdin` when it starts: `cold` is nothing, `warm`
             /// is all. Or a template. Default: as it is.
             cache: Option<Text>,
+            /// Responses that are taken from its output, by their names. A run without one is rejected.
+            values: Option<BTreeMap<String, Value>>,
             /// What makes its program on the host, once for each distinct build, before anything is proven.
             build: Option<Build>,
             /// Where its program comes from; `${artifact}` is its path on the host.

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::tests::*;
 use super::{
-    arms, artifact, exclusions, packets, parse, phases, responses, roles, schema, starter, workload,
+    arms, artifact, exclusions, extracts, packets, parse, phases, responses, roles, schema, starter, useful,
+    values, verify, workload,
 };
 
 const SHIPPED: [(&str, &str); 4] = [
@@ -63,7 +64,7 @@ fn the_schema_knows_the_keys_that_the_parser_knows() {
         keys
     };
     let of_roles: Vec<&str> = roles::COMMAND_KEYS.into_iter().chain(roles::ROLE_KEYS).collect();
-    let known: [(&str, &[&str]); 22] = [
+    let known: [(&str, &[&str]); 30] = [
         ("", &parse::KEYS),
         ("Control", &arms::CONTROL_KEYS),
         ("Treatment", &arms::TREATMENT_KEYS),
@@ -76,11 +77,19 @@ fn the_schema_knows_the_keys_that_the_parser_knows() {
         ("Role", &of_roles),
         ("ReadyWhen", &roles::READY_KEYS),
         ("EndsWith", &roles::ENDS_KEYS),
+        ("Verify", &verify::VERIFY_KEYS),
+        ("OutputBy", &verify::OUTPUT_KEYS),
+        ("FieldsBut", &verify::FIELDS_KEYS),
+        ("JsonBut", &verify::JSON_KEYS),
+        ("Extract", &extracts::EXTRACT_KEYS),
+        ("FromFile", &extracts::FILE_KEYS),
+        ("Value", &values::VALUE_KEYS),
+        ("Work", &useful::WORK_KEYS),
+        ("Counted", &useful::COUNTED_KEYS),
         ("Phase", &phases::PHASE_KEYS),
         ("Setup", &phases::SETUP_KEYS),
         ("Build", &artifact::BUILD_KEYS),
         ("Artifact", &artifact::ARTIFACT_KEYS),
-        ("Verify", &workload::VERIFY_KEYS),
         ("Exclusion", &exclusions::EXCLUDE_KEYS),
         ("Blocks", &parse::BLOCKS_KEYS),
         ("Until", &until::UNTIL_KEYS),

@@ -3,7 +3,8 @@
 use super::tests::*;
 use crate::model::arm::ArmKind;
 use crate::model::role::{Invocation, ResolvedProgram};
-use crate::model::workload::{LoadDeclared, OutputRule, Work, Workload};
+use crate::model::verify_rule::OutputRule;
+use crate::model::workload::{LoadDeclared, Work, Workload};
 
 #[test]
 fn what_is_left_out_has_its_documented_default() {
@@ -28,7 +29,7 @@ fn what_is_left_out_has_its_documented_default() {
     let Workload::Command(declared) = good(&command("{n: [1]}", &["n"], "")).workload else { panic!() };
     let role = &declared.roles[0];
     assert_eq!(
-        (declared.compare, role.stdin.clone(), role.cwd.clone(), role.timed),
+        (declared.verify.output.clone(), role.stdin.clone(), role.cwd.clone(), role.timed),
         (OutputRule::Exact, None, None, true)
     );
     assert_eq!(role.program, Invocation::Argv(vec!["work".into(), "${how}".into(), "${n}".into()]));
@@ -123,7 +124,10 @@ responses:
         campaign.responses.iter().map(|each| (each.name.as_str(), each.primary, each.margin)).collect();
     assert_eq!(responses, [("peak_rss", false, Some(0.05)), ("wall_time", true, None)]);
     let Workload::Command(declared) = &campaign.workload else { panic!() };
-    assert_eq!((declared.compare, declared.roles[0].env["A"].as_str()), (OutputRule::AnyOrder, "${n}"));
+    assert_eq!(
+        (declared.verify.output.clone(), declared.roles[0].env["A"].as_str()),
+        (OutputRule::AnyOrder, "${n}")
+    );
     let span = campaign.places.of("exclude.1.when");
     assert_eq!(&text[span.start..span.end], "hosts.here.cpu_count < 2");
     let count = campaign.places.of("blocks.count");

@@ -12,6 +12,7 @@ use crate::model::shell::{self, NoWords};
 use crate::model::workload::{
     Load, LoadDeclared, PacketWork, PacketsDeclared, RxPath, SearchPlan, TxPath, Work, Workload,
 };
+use crate::rule::Assertion;
 use crate::yaml::quantity;
 
 /// Each stream has an ethertype of its own, from 0x88b5 on and short of LLDP's 0x88cc.
@@ -30,6 +31,8 @@ const CPU_COUNT: RangeInclusive<u64> = 1..=1024;
 const INVOCATIONS: RangeInclusive<u64> = 1..=1000;
 const TCP_PORT: RangeInclusive<u64> = 1..=65535;
 const PATIENCE_MS: RangeInclusive<u64> = 1..=86_400_000;
+const UNITS: RangeInclusive<u64> = 1..=1_000_000_000_000;
+const EFFECT: &str = "a condition like `bytes_read <= 1MiB`";
 /// What the receiver's tool takes, in MiB.
 const RING_MIB: RangeInclusive<u64> = 4..=4096;
 const MOST_TRIALS: RangeInclusive<u64> = 2..=1000;
@@ -78,6 +81,12 @@ pub(super) enum Field {
     Patience,
     /// A line that has words without a shell.
     Line,
+    /// Units of work of one run.
+    Units,
+    /// A condition on figures of the work.
+    Effect,
+    /// A file below the working folder.
+    Below,
     /// A path or program: any text that is not empty.
     Words,
     /// Any text.
@@ -119,6 +128,9 @@ impl Field {
             Field::TcpPort => tcp_port(text).map(drop),
             Field::Pattern => pattern(text).map(drop),
             Field::Patience => patience_ms(text).map(drop),
+            Field::Units => quantity::count(text, UNITS).map(drop),
+            Field::Effect => Assertion::parse(text).map(drop).map_err(|_| EFFECT.to_owned()),
+            Field::Below => below(text),
             Field::Host if is_name(text) => Ok(()),
             Field::Host => Err("the name of a host in the hosts file".to_owned()),
             Field::Line => line(text).map(drop),
@@ -330,6 +342,13 @@ fn xdp_copy(text: &str) -> Result<String, String> {
 
 fn attach(text: &str) -> Result<String, String> {
     word(text, &ATTACH.map(|name| (name, name))).map(str::to_owned)
+}
+
+/// A file that leads out of the working folder is nobody's result.
+fn below(text: &str) -> Result<(), String> {
+    let steps = text.split('/');
+    let stays = !text.is_empty() && steps.clone().all(|step| !step.is_empty() && step != "..");
+    if stays { Ok(()) } else { Err("a file below the working folder, like `out/result.json`".to_owned()) }
 }
 
 /// One of a few words.

@@ -2,12 +2,14 @@
 
 use super::draft::{Blank, Draft, Preset};
 use super::work::Field;
-use super::{packets, roles};
-use crate::model::workload::{CommandDeclared, OutputRule, Workload};
+use super::{packets, roles, useful, verify};
+use crate::model::verify_rule::VerifyRule;
+use crate::model::workload::{CommandDeclared, Workload};
 use crate::yaml::{Complaint, Entry, Fields, Kind, Node};
 
-pub(super) const WORKLOAD_KEYS: [&str; 3] = ["packets", "command", "roles"];
-pub(super) const VERIFY_KEYS: [&str; 2] = ["frames", "output"];
+pub(super) const WORKLOAD_KEYS: [&str; 4] = ["packets", "command", "roles", "work"];
+/// Of which a workload has exactly one.
+const KINDS: [&str; 3] = ["packets", "command", "roles"];
 
 /// Reads `workload` and `verify`; None when too little of it could be read.
 pub(super) fn read<'a>(
@@ -16,10 +18,10 @@ pub(super) fn read<'a>(
     draft: &mut Draft<'a>,
 ) -> Option<Workload> {
     let verify = verify.and_then(|entry| {
-        Fields::open(&entry.value, entry.key.span, "`verify`", &VERIFY_KEYS, &mut draft.out)
+        Fields::open(&entry.value, entry.key.span, "`verify`", &verify::VERIFY_KEYS, &mut draft.out)
     });
     let fields = Fields::open(&entry.value, entry.key.span, "`workload`", &WORKLOAD_KEYS, &mut draft.out)?;
-    let given: Vec<&Entry> = WORKLOAD_KEYS.iter().filter_map(|key| fields.get(key)).collect();
+    let given: Vec<&Entry> = KINDS.iter().filter_map(|key| fields.get(key)).collect();
     let [only] = given[..] else {
         let message = format!("expected one of `packets`, `command` and `roles`, found {}", given.len());
         let at = given.get(1).map_or(fields.at, |second| second.key.span);
@@ -34,12 +36,18 @@ pub(super) fn read<'a>(
     draft.note(format!("workload.{key}"), &only.key);
     if key == "packets" {
         draft.preset = Some(Preset::Packets);
-        refuse(verify, "output", "a workload of programs", draft);
+        for key in verify::OF_PROGRAMS {
+            refuse(verify, key, "a workload of programs", draft);
+        }
+        if let Some(work) = fields.get("work") {
+            let message = "`work` belongs to a workload of programs, and this is none";
+            draft.out.push(Complaint::error(work.key.span, message).help("frames count themselves"));
+        }
         return packets::read(only, verify, draft).map(|packets| Workload::Packets(Box::new(packets)));
     }
     draft.preset = Some(Preset::Command);
     refuse(verify, "frames", "a `packets` workload", draft);
-    roles(only, key == "command", verify, draft).map(Workload::Command)
+    roles(only, key == "command", verify, fields.get("work"), draft).map(Workload::Command)
 }
 
 /// Complains about a key of `verify` that belongs to the other workload.
@@ -57,21 +65,23 @@ pub(super) fn note_keys(fields: &Fields<'_>, keys: &[&str], path: &str, draft: &
     }
 }
 
-/// The roles of a workload, and what of their output must equal the control's.
+/// The roles of a workload, how their work is proven, and how much of it there is.
 fn roles<'a>(
     entry: &'a Entry,
     short: bool,
     verify: Option<Fields<'a>>,
+    work: Option<&'a Entry>,
     draft: &mut Draft<'a>,
 ) -> Option<CommandDeclared> {
     let roles = if short { roles::command(entry, draft) } else { roles::read(entry, draft) };
-    let rules =
-        [("exact", OutputRule::Exact), ("any_order", OutputRule::AnyOrder), ("ignored", OutputRule::Ignored)];
-    let compare = match verify.and_then(|verify| verify.get("output")) {
-        Some(entry) => entry.value.choice("`verify.output`", &rules, &mut draft.out),
-        None => Some(OutputRule::Exact),
+    let names: Option<Vec<&str>> =
+        roles.as_ref().map(|roles| roles.iter().map(|role| role.name.as_str()).collect());
+    let rule = match verify {
+        Some(verify) => verify::read(&verify, names.as_deref(), draft),
+        None => Some(VerifyRule::default()),
     };
-    Some(CommandDeclared { roles: roles?, compare: compare? })
+    let work = work.map_or(Some(None), |work| useful::read(work, names.as_deref(), draft).map(Some));
+    Some(CommandDeclared { roles: roles?, verify: rule?, work: work? })
 }
 
 /// Reads one template and notes it for the checks.

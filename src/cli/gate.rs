@@ -7,7 +7,7 @@ use super::exit::Exit;
 use super::failure::{Failure, Outcome};
 use super::publish::campaign_folder;
 use super::run::rerun_quietly;
-use super::voice::{answer, aside, columns};
+use super::voice::{answer, answer_json, aside, columns};
 use crate::gate::floor::FEWEST;
 use crate::gate::judge::{Gate, judge};
 use crate::gate::measured::measured;
@@ -70,6 +70,9 @@ fn failing(gate: &Gate) -> BTreeSet<String> {
 
 fn print(gate: &Gate, args: &GateArgs) -> Result<(), Failure> {
     let format = if args.json { GateFormat::Json } else { args.format };
+    if matches!(format, GateFormat::Json) && args.output.is_none() {
+        return answer_json(gate);
+    }
     let words = match format {
         GateFormat::Text => text(gate, columns()),
         GateFormat::Json => serde_json::to_string(gate).map_err(|e| Failure::Fault(e.to_string()))?,

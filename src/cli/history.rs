@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::args::HistoryArgs;
 use super::failure::{Failure, Outcome};
 use super::publish::{campaign_folder, digest_of};
-use super::voice::{answer, aside, columns};
+use super::voice::{answer, answer_json, aside, columns};
 use crate::analysis::change_point::{ChangePoints, Search};
 use crate::analysis::history::change_points;
 use crate::analysis::judge::judge;
@@ -65,7 +65,7 @@ pub fn history(args: &HistoryArgs) -> Outcome {
         rows.iter().filter_map(|row| Some((row.record.clone(), row.primary?))).collect();
     let found = change_points(&points, &Search::default());
     match args.json {
-        true => answer(as_json(&name, &rows, &found, book.as_ref()))?,
+        true => answer_json(&as_json(&name, &rows, &found, book.as_ref()))?,
         false => answer(as_text(&rows, &found))?,
     }
     Ok(vec![])

@@ -13,6 +13,7 @@ mod history;
 mod hosts;
 mod init;
 mod lab;
+mod ladder;
 mod load;
 mod plan;
 mod plan_roles;
@@ -74,12 +75,13 @@ fn dispatch(command: Command) -> Outcome {
         Command::Resume(args) => run::resume(&args),
         Command::Rerun(args) => run::rerun(&args),
         Command::Report(args) => report::report(&args),
+        Command::Show(args) => show::show(&args),
+        Command::Annotate(args) => annotate::annotate(&args),
         Command::Publish(args) => publish::publish(&args),
         Command::Unpublish(args) => publish::unpublish(&args),
         Command::Gate(args) => gate::gate(&args),
         Command::History(args) => history::history(&args),
-        Command::Show(args) => show::show(&args),
-        Command::Annotate(args) => annotate::annotate(&args),
+        Command::Ladder(args) => ladder::ladder(&args),
         Command::Restore(args) => restore::restore(&args),
         Command::Hosts(command) => hosts::hosts(&command),
         Command::Schema(args) => schema::schema(&args),

@@ -8,7 +8,7 @@ use super::args::{PublishArgs, UnpublishArgs};
 use super::failure::{Failure, Outcome};
 use super::load::load_record;
 use super::session::now;
-use super::voice::{answer, aside};
+use super::voice::{answer, answer_json, aside};
 use crate::campaign::Expected;
 use crate::gate::history::line;
 use crate::gate::measured::measured;
@@ -129,7 +129,7 @@ pub fn unpublish(args: &UnpublishArgs) -> Outcome {
     held.store(&book)?;
     let now = standing(&book);
     match args.json {
-        true => answer(json!({ "unpublished": record, "in_force": now }))?,
+        true => answer_json(&json!({ "unpublished": record, "in_force": now }))?,
         false => answer(match now {
             Some(record_now) => format!("{record} is taken back; {record_now} is in force again"),
             None => format!("{record} is taken back; nothing is published now"),
@@ -172,7 +172,7 @@ fn shortened(lines: &[String]) -> String {
 
 fn tell(file: &std::path::Path, entry: &Published, json: bool) -> Result<(), Failure> {
     if json {
-        return answer(json!({ "published": entry, "file": file }));
+        return answer_json(&json!({ "published": entry, "file": file }));
     }
     let mut lines = vec![];
     for own in &entry.cells {

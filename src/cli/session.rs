@@ -18,7 +18,8 @@ use crate::design::plan::Plan;
 use crate::evidence::event::{ArmNote, Event, Opening, Session as SessionNote, SessionKind};
 use crate::evidence::fold::Evidence;
 use crate::model::arm::ArmKind;
-use crate::model::workload::{OutputRule, Stamps, Workload};
+use crate::model::verify_rule::OutputRule;
+use crate::model::workload::{Stamps, Workload};
 use crate::record::{Folder, Writer};
 
 pub struct Session {
@@ -147,7 +148,14 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
             .collect(),
         outputs_may_differ: match &campaign.workload {
             Workload::Packets(_) => false,
-            Workload::Command(command) => command.compare == OutputRule::Ignored,
+            Workload::Command(command) => command.verify.output == OutputRule::Ignored,
+        },
+        values: match &campaign.workload {
+            Workload::Packets(_) => IndexMap::new(),
+            Workload::Command(command) => {
+                let values = command.roles.iter().flat_map(|role| &role.values);
+                values.map(|value| (value.name.clone(), value.unit.clone())).collect()
+            }
         },
         stamps: match &campaign.workload {
             Workload::Packets(packets) => packets.stamps.map_or("", Stamps::name).into(),

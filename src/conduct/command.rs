@@ -1,22 +1,50 @@
-//! The roles of a cell as jobs, and what their reports prove and measure.
+//! The roles of a cell as jobs.
 
+use super::lab::Lab;
+use super::pass::{self, PassEnd};
 use super::role::{Ends, Role, Step};
+use super::watch::Stop;
 use crate::evidence::event::RoleNote;
-use crate::model::job::{End, JobReport, JobSpec, Program, ReadyWhen, Stdin};
+use crate::model::extract::{Extract, Written};
+use crate::model::job::{End, JobSpec, Program, ReadyWhen, Stdin};
 use crate::model::phase::Phase;
-use crate::model::proof::Proof;
 use crate::model::role::{Ends as Declared, ResolvedProgram, RoleWork, SetupTime, Warmup};
-use crate::model::workload::{CommandWork, OutputRule};
-use crate::verify::Difference;
+use crate::model::work_rule::Units;
+use crate::model::workload::CommandWork;
+use crate::verify;
 
-/// Output kept on the host for reading, in bytes; digests cover all of it.
+/// Output kept on the host and fetched, in bytes, where nothing reads all of it; digests cover all of it.
 const KEEP: u64 = 64 * 1024;
 
-pub fn roles(work: &CommandWork, timeout_ms: u64) -> Vec<Role> {
-    work.roles.iter().map(|declared| role(declared, timeout_ms)).collect()
+/// What a pass is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Untimed: as much as may be compared is fetched, and system calls are counted.
+    Proof,
+    Timed,
 }
 
-fn role(work: &RoleWork, timeout_ms: u64) -> Role {
+pub fn roles(work: &CommandWork, timeout_ms: u64, purpose: Purpose) -> Vec<Role> {
+    work.roles.iter().map(|declared| role(work, declared, timeout_ms, purpose)).collect()
+}
+
+/// Is the output of this role compared with the control's?
+pub fn is_compared(work: &CommandWork, role: &RoleWork) -> bool {
+    work.verify.of.as_ref().map_or(role.timed, |of| of.contains(&role.name))
+}
+
+/// The role whose output tells what became of the units of work.
+pub fn tells_work(work: &CommandWork) -> Option<&RoleWork> {
+    let rule = work.work.as_ref()?;
+    work.roles.iter().find(|role| rule.of.as_ref().map_or(role.timed, |of| *of == role.name))
+}
+
+fn role(whole: &CommandWork, work: &RoleWork, timeout_ms: u64, purpose: Purpose) -> Role {
+    let read = extracts(whole, work);
+    let all = purpose == Purpose::Proof
+        || !read.is_empty()
+        || (is_compared(whole, work) && whole.verify.output.reads());
+    let fetch = if all { verify::MOST } else { KEEP };
     let phases = &work.phases;
     // Hashed by the host before each start, also where another program runs it.
     let artifact = work.artifact.as_ref().and_then(|artifact| artifact.on_host.as_ref());
@@ -26,7 +54,9 @@ fn role(work: &RoleWork, timeout_ms: u64) -> Role {
     let spec = JobSpec {
         stdin: work.stdin.clone().map_or(Stdin::Empty, Stdin::File),
         inputs: work.inputs.iter().chain(artifact).cloned().collect(),
-        keep_bytes: KEEP,
+        keep_bytes: fetch,
+        files: files(whole, work, &read),
+        count_calls: purpose == Purpose::Proof && work.timed,
         speaks_events: tool || said,
         cpus: work.cpus.clone(),
         cache: work.cache,
@@ -38,7 +68,8 @@ fn role(work: &RoleWork, timeout_ms: u64) -> Role {
         let each = setup.filter(|(_, time)| *time == SetupTime::Each);
         let each = each
             .map(|(program, _)| Step { phase: Phase::Setup, spec: phase_spec(work, program, timeout_ms) });
-        each.into_iter().chain([Step { phase, spec: spec.clone() }])
+        let ready = spec.ready.clone().filter(|_| phase.is_run());
+        each.into_iter().chain([Step { phase, spec: JobSpec { ready, ..spec.clone() } }])
     };
     let mut prepare = vec![];
     if let Some((program, SetupTime::Untimed | SetupTime::Response)) = setup {
@@ -62,8 +93,57 @@ fn role(work: &RoleWork, timeout_ms: u64) -> Role {
             Declared::ByItself => Ends::ByItself,
             Declared::With { roles, signal } => Ends::Signalled { with: roles.clone(), signal: *signal },
         },
+        fetch,
         ..Role::new(&work.name, &work.host, spec)
     }
+}
+
+/// Every number that is read from the output of a role.
+fn extracts<'a>(work: &'a CommandWork, role: &'a RoleWork) -> Vec<&'a Extract> {
+    let mut read: Vec<&Extract> = role.values.iter().map(|value| &value.extract).collect();
+    let tells = tells_work(work).is_some_and(|telling| telling.name == role.name);
+    if let Some(rule) = work.work.as_ref().filter(|_| tells) {
+        read.extend(rule.fates().into_iter().filter_map(|(_, extract)| extract));
+        if let Units::Counted { by: None, extract } = &rule.units {
+            read.push(extract);
+        }
+    }
+    read
+}
+
+/// Files that are compared or read.
+fn files(work: &CommandWork, role: &RoleWork, read: &[&Extract]) -> Vec<String> {
+    let mut files = if is_compared(work, role) { work.verify.files.clone() } else { vec![] };
+    for extract in read {
+        if let Written::File(path) = &extract.from
+            && !files.contains(path)
+        {
+            files.push(path.clone());
+        }
+    }
+    files
+}
+
+/// Runs the program that counts units of work, where the campaign has one.
+pub fn count_units(
+    lab: &mut dyn Lab,
+    work: &CommandWork,
+    timeout_ms: u64,
+    stop: &dyn Fn() -> Stop,
+) -> Option<PassEnd> {
+    let Units::Counted { by: Some(argv), extract } = &work.work.as_ref()?.units else { return None };
+    let told_by = tells_work(work)?;
+    let files = match &extract.from {
+        Written::File(path) => vec![path.clone()],
+        _ => vec![],
+    };
+    let spec = JobSpec {
+        keep_bytes: verify::MOST,
+        files,
+        ..phase_spec(told_by, &ResolvedProgram::Argv(argv.clone()), timeout_ms)
+    };
+    let role = Role { fetch: verify::MOST, ..Role::new("count", &told_by.host, spec) };
+    Some(pass::run(lab, &[role], stop))
 }
 
 /// A program of one of its phases, in the environment, the folder and on the processors of its role.
@@ -84,84 +164,6 @@ pub(super) fn job_program(program: &ResolvedProgram) -> Program {
         ResolvedProgram::Shell(text) => Program::Shell(text.clone()),
         ResolvedProgram::Tool(args) => Program::Tool(args.clone()),
     }
-}
-
-/// What the agents saw: the files hashed there, the programs that ran, the output of the timed roles.
-pub fn proof(work: &CommandWork, notes: &[RoleNote]) -> Proof {
-    let mut proof = Proof::default();
-    // Where there is one role, there is no need to say whose a fact is.
-    let several = work.roles.len() > 1;
-    for role in &work.roles {
-        // Further invocations are compared with the first by `odd`.
-        let Some(note) = invocations(role, notes).next() else { continue };
-        let key = |what: &str| if several { format!("{what} of {}", role.name) } else { what.to_owned() };
-        let report = &note.report;
-        let artifact = role.artifact.as_ref().and_then(|artifact| artifact.on_host.as_ref());
-        for input in &report.inputs {
-            if artifact == Some(&input.path) {
-                // Programs may differ from arm to arm, where input files may not.
-                proof.programs.insert(input.path.clone(), input.sha256.clone());
-                continue;
-            }
-            proof.identity.insert(
-                key(&format!("input {}", input.path)),
-                format!("sha256 {}, {} bytes", input.sha256, input.bytes),
-            );
-        }
-        if let Some(program) = &report.program {
-            proof.programs.insert(note.command.clone(), program.sha256.clone());
-        }
-        if role.ends == Declared::ByItself {
-            proof.answer.insert(key("end"), format!("{:?}", report.end));
-        }
-        if !role.timed {
-            continue;
-        }
-        match work.compare {
-            OutputRule::Exact => {
-                proof.answer.insert(key("output bytes"), report.stdout.bytes.to_string());
-                proof.answer.insert(key("output sha256"), report.stdout.sha256.clone());
-            }
-            OutputRule::AnyOrder => {
-                proof.answer.insert(key("output lines"), report.stdout.lines.to_string());
-                proof.answer.insert(key("output lines digest"), report.stdout.lines_sha256.clone());
-            }
-            OutputRule::Ignored => {}
-        }
-    }
-    proof
-}
-
-/// Notes of the invocations of a role, in order.
-fn invocations<'n>(role: &RoleWork, notes: &'n [RoleNote]) -> impl Iterator<Item = &'n RoleNote> {
-    notes.iter().filter(move |note| note.phase.is_run() && note.role == role.name)
-}
-
-/// The first invocation that gave another output than the first one of its role in the same run.
-pub fn odd(work: &CommandWork, notes: &[RoleNote]) -> Option<Difference> {
-    let same = |a: &JobReport, b: &JobReport| match work.compare {
-        OutputRule::Exact => a.stdout.sha256 == b.stdout.sha256,
-        OutputRule::AnyOrder => a.stdout.lines_sha256 == b.stdout.lines_sha256,
-        OutputRule::Ignored => true,
-    };
-    work.roles.iter().filter(|role| role.timed).find_map(|role| {
-        let all: Vec<&JobReport> = invocations(role, notes).map(|note| &note.report).collect();
-        let first = *all.first()?;
-        let (at, other) = (2..).zip(all.iter().skip(1)).find(|(_, report)| !same(first, report))?;
-        let shown = |report: &JobReport| {
-            format!(
-                "{} bytes, {} lines, sha256 {}",
-                report.stdout.bytes, report.stdout.lines, report.stdout.sha256
-            )
-        };
-        Some(Difference {
-            reason: format!("invocation {at} of {} gave another output than the first", role.name),
-            evidence: vec![
-                format!("the first: {}", shown(first)),
-                format!("invocation {at}: {}", shown(other)),
-            ],
-        })
-    })
 }
 
 /// What of many invocations is kept as notes: the first of each phase, and every one that went wrong or

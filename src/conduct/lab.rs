@@ -55,6 +55,8 @@ pub trait Lab {
     fn keep(&mut self, job: JobId, cwd: Option<&str>, pattern: &str) -> Result<FileId, LabError>;
     /// Removes the folder that a job kept for later ones, with all that is in it.
     fn clear(&mut self, job: JobId) -> Result<(), LabError>;
+    /// The first `most` kept bytes of one of the files that an ended job was asked for, by its number.
+    fn file(&mut self, job: JobId, number: u32, most: usize) -> Result<Vec<u8>, LabError>;
     /// Drops what the host keeps of an ended job.
     fn forget(&mut self, job: JobId);
     /// Brings settings of a host to their values; their originals are put back at the latest when its

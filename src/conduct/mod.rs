@@ -1,6 +1,7 @@
 //! The spine: walk the plan, prepare, prove, measure, keep to limits.
 
 mod accept;
+mod answers;
 mod baseline;
 mod building;
 mod cautions;
@@ -11,6 +12,7 @@ mod direction;
 mod figures;
 mod frame_rates;
 pub mod lab;
+mod output;
 mod packets;
 mod pass;
 mod paste;
@@ -21,6 +23,7 @@ mod run;
 mod search;
 mod steering;
 mod steps;
+mod told;
 mod trial;
 mod watch;
 mod workshop;

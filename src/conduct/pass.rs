@@ -6,13 +6,15 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::lab::{JobId, Lab, LabError, LabEvent};
+use super::output;
 use super::paste::command_line;
-use super::role::{Ends, Role};
+use super::role::{Ends, HEAD, Role};
 use super::watch::Stop;
 use crate::evidence::event::RoleNote;
 use crate::model::job::{End, Folder, JobReport, JobSpec, Program, Stdin};
 use crate::model::phase::Phase;
 use crate::model::role::{ranks, signal_name};
+use crate::verify::{Output, Piece};
 
 /// Why a pass did not end as it should. The first trouble names the role; the others are ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +32,8 @@ pub enum Trouble {
 pub struct PassEnd {
     /// Of every job, role by role, in the order that they ran in.
     pub roles: Vec<RoleNote>,
+    /// What each of them wrote, as far as its role asks for it.
+    pub outputs: Vec<Output>,
     pub trouble: Option<Trouble>,
     pub elapsed: Duration,
 }
@@ -40,8 +44,6 @@ const GRACE: Duration = Duration::from_secs(10);
 const HASHING: Duration = Duration::from_secs(600);
 /// How long a role may live on after the signal that ends it.
 const AFTER_SIGNAL: Duration = Duration::from_secs(5);
-/// Kept of each stream for reading, in bytes.
-const HEAD: usize = 2048;
 
 /// Runs every role to its end. Nothing of the pass is left on any host when it returns, unless the
 /// host is lost, and then its own lease ends what ran there.
@@ -61,7 +63,8 @@ pub fn run(lab: &mut dyn Lab, roles: &[Role], stop: &dyn Fn() -> Stop) -> PassEn
     pass.wait_for_ends(lab, stop);
     pass.tear_down(lab);
     let elapsed = began.elapsed();
-    PassEnd { roles: pass.notes(lab), trouble: pass.trouble, elapsed }
+    let (roles, outputs) = pass.notes(lab);
+    PassEnd { roles, outputs, trouble: pass.trouble, elapsed }
 }
 
 struct Pass<'a> {
@@ -232,7 +235,11 @@ impl Pass<'_> {
         let Some(index) = self.index_of(job) else { return };
         let flag = |name: &str| event.get(name).and_then(Value::as_bool) == Some(true);
         match event.get("event").and_then(Value::as_str) {
-            Some("ready") => self.states[index].ready = true,
+            Some("ready") => {
+                // What the warm-up says is not said of the work.
+                let phase = self.ran.iter().rev().find(|ran| ran.job == job).map(|ran| ran.phase);
+                self.states[index].ready |= phase == Some(Phase::Run);
+            }
             Some("identified") => {
                 let took = event.get("took_ms").and_then(Value::as_u64).unwrap_or(0);
                 self.began += Duration::from_millis(took);
@@ -359,22 +366,25 @@ impl Pass<'_> {
         self.states.iter().position(|state| state.job == Some(job))
     }
 
-    fn notes(&mut self, lab: &mut dyn Lab) -> Vec<RoleNote> {
-        let mut notes = Vec::new();
+    fn notes(&mut self, lab: &mut dyn Lab) -> (Vec<RoleNote>, Vec<Output>) {
+        let (mut notes, mut outputs) = (vec![], vec![]);
         let mut ran = std::mem::take(&mut self.ran);
         ran.sort_by_key(|ran| ran.role);
         let mut seen: Vec<usize> = vec![];
         for Ran { role: index, phase, job, spec, report } in ran {
             let role = &self.roles[index];
             if let Some(report) = report {
-                let kept = report.stdout.kept + report.stderr.kept > 0;
                 let well = report.end == End::Exited(0);
                 // Of many invocations that went well, the words of the first are those of all.
                 let quiet = well && (spec.speaks_events || (phase.is_run() && seen.contains(&index)));
-                let (out, err) = if kept && !quiet {
-                    lab.heads(job, HEAD).unwrap_or_default()
-                } else {
-                    Default::default()
+                let most = if !phase.is_run() { HEAD } else { role.fetch };
+                let output = match quiet && most == HEAD {
+                    true => Output::default(),
+                    false => output::fetch(lab, job, &report, most),
+                };
+                let head = |piece: &Piece| match quiet {
+                    true => String::new(),
+                    false => output::head(piece, HEAD),
                 };
                 if phase.is_run() {
                     seen.push(index);
@@ -385,9 +395,10 @@ impl Pass<'_> {
                     host: role.host.clone(),
                     command: command_line(&spec),
                     report,
-                    stdout_head: String::from_utf8_lossy(&out).into_owned(),
-                    stderr_head: String::from_utf8_lossy(&err).into_owned(),
+                    stdout_head: head(&output.stdout),
+                    stderr_head: head(&output.stderr),
                 });
+                outputs.push(output);
                 if self.states[index].folder != Some(job) {
                     lab.forget(job);
                 }
@@ -406,7 +417,7 @@ impl Pass<'_> {
                 lab.forget(job);
             }
         }
-        notes
+        (notes, outputs)
     }
 }
 

@@ -3,6 +3,9 @@
 use crate::model::job::JobSpec;
 use crate::model::phase::Phase;
 
+/// Fetched of each stream for reading, in bytes.
+pub const HEAD: u64 = 2048;
+
 /// One role of a pass.
 #[derive(Debug, Clone)]
 pub struct Role {
@@ -17,6 +20,8 @@ pub struct Role {
     /// Started only when all of these roles, by index, have said that they are ready.
     pub after: Vec<usize>,
     pub ends: Ends,
+    /// Bytes of each of its outputs that are fetched from its host when it has ended.
+    pub fetch: u64,
 }
 
 /// One job of a role.
@@ -50,6 +55,7 @@ impl Role {
             teardown: None,
             after: vec![],
             ends: Ends::ByItself,
+            fetch: HEAD,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::design::plan::Plan;
 use crate::model::job::Stdin;
 use crate::model::proof::Proof;
 use crate::model::workload::{PacketWork, Work};
-use crate::verify::Difference;
+use crate::verify::{Difference, Texts};
 
 /// Frames per stream, and per second: a rule steers all of a stream or none of it.
 const FRAMES: &str = "200";
@@ -41,7 +41,7 @@ pub fn astray(
             ProofFault::Refuse("proof", Difference { reason: REASON.to_owned(), evidence })
         }
     };
-    Some(Proven { proof: Proof::default(), roles: end.roles, fault: Some(fault) })
+    Some(Proven { proof: Proof::default(), texts: Texts::new(), roles: end.roles, fault: Some(fault) })
 }
 
 /// The queues of every receiving port are watched before the first frame is sent.

@@ -18,6 +18,7 @@ use crate::campaign::Campaign;
 use crate::evidence::event::Sample;
 use crate::model::metric::OFFERED_RATE;
 use crate::model::proof::Proof;
+use crate::model::work_counts::WorkCounts;
 use crate::model::workload::{Load, PacketWork};
 use crate::verify::{Difference, Verified, confirm};
 
@@ -30,6 +31,8 @@ pub struct Measured {
     pub broken: Option<Difference>,
     /// Of the pass that decided, which is the last one where none did.
     pub end: PassEnd,
+    /// What became of the declared units of work; None for frames, which have counts of their own.
+    pub work: Option<WorkCounts>,
 }
 
 /// Runs all passes of one run within its one deadline.
@@ -214,6 +217,6 @@ impl Steps<'_> {
         let (_, mut end) = self.taken.swap_remove(at);
         end.elapsed = self.began.elapsed();
         let proof = delivery::timed_proof(self.work, &end.roles);
-        Measured { found: self.found, cautions: self.cautions, proof, broken: self.broken, end }
+        Measured { found: self.found, cautions: self.cautions, proof, broken: self.broken, end, work: None }
     }
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::observed::{Figures, Residency, WrittenFile};
+
 /// Search path of a job that is given none, the same on every host.
 pub const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -36,6 +38,12 @@ pub struct JobSpec {
     pub ready: Option<Ready>,
     #[serde(default)]
     pub folder: Folder,
+    /// Files below the working folder that are hashed, and kept like the streams, when it has ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// System calls are counted, which slows the job down.
+    #[serde(default)]
+    pub count_calls: bool,
 }
 
 impl JobSpec {
@@ -54,6 +62,8 @@ impl JobSpec {
             cache: None,
             ready: None,
             folder: Folder::Own,
+            files: vec![],
+            count_calls: false,
         }
     }
 }
@@ -186,4 +196,15 @@ pub struct JobReport {
     pub left_behind: u32,
     /// `pid-namespace`, or the weaker `process-group`.
     pub isolation: String,
+    #[serde(default)]
+    pub figures: Figures,
+    /// Processors that it was confined to; None where it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<Vec<u32>>,
+    /// None where nothing was asked of the page cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<Residency>,
+    /// Those that were asked for, in that order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<WrittenFile>,
 }

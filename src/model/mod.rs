@@ -14,6 +14,7 @@ pub mod hosts;
 pub mod job;
 pub mod level;
 pub mod metric;
+pub mod observed;
 pub mod outcome;
 pub mod path_pattern;
 pub mod phase;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::extract::ValueRule;
 use super::job::{Cpus, PageCache, Ready};
 use super::workload::Template;
 
@@ -27,6 +28,8 @@ pub struct RoleDeclared {
     pub ends: Ends,
     /// Whether its time is the run's.
     pub timed: bool,
+    /// Responses that are read from its output.
+    pub values: Vec<ValueRule>,
     pub phases: PhasesDeclared,
     pub build: Option<BuildDeclared>,
     pub artifact: Option<ArtifactDeclared>,
@@ -159,6 +162,7 @@ pub struct RoleWork {
     pub ready: Option<Ready>,
     pub ends: Ends,
     pub timed: bool,
+    pub values: Vec<ValueRule>,
     pub phases: Phases,
     pub build: Option<Build>,
     pub artifact: Option<Artifact>,

@@ -1,9 +1,12 @@
 //! How much of a run's declared work was completed, and what became of the rest.
 
+use std::cmp::Ordering;
+
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Units of work of one run by what became of them. [`WorkCounts::adds_up`] must hold, or nothing is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct WorkCounts {
     /// What the campaign declared.
     pub declared: u64,
@@ -22,6 +25,31 @@ impl WorkCounts {
     pub fn adds_up(&self) -> bool {
         let parts = [self.success, self.timeout, self.transport_error, self.wrong_answer];
         parts.iter().try_fold(0_u64, |sum, part| sum.checked_add(*part)) == Some(self.declared)
+    }
+
+    /// Both together, which are the units of several runs.
+    pub fn plus(&self, other: &WorkCounts) -> WorkCounts {
+        WorkCounts {
+            declared: self.declared.saturating_add(other.declared),
+            success: self.success.saturating_add(other.success),
+            timeout: self.timeout.saturating_add(other.timeout),
+            transport_error: self.transport_error.saturating_add(other.transport_error),
+            wrong_answer: self.wrong_answer.saturating_add(other.wrong_answer),
+        }
+    }
+
+    /// Which of two completed the smaller part of its declared work, without rounding.
+    pub fn by_completed(&self, other: &WorkCounts) -> Ordering {
+        let product = |a: u64, b: u64| u128::from(a) * u128::from(b);
+        product(self.success, other.declared).cmp(&product(other.success, self.declared))
+    }
+
+    /// `30 of 240 units done, 210 timed out, 0 transport errors, 0 wrong answers`.
+    pub fn words(&self) -> String {
+        format!(
+            "{} of {} units done, {} timed out, {} transport errors, {} wrong answers",
+            self.success, self.declared, self.timeout, self.transport_error, self.wrong_answer
+        )
     }
 
     /// Completed part of the declared work; None where none was declared.

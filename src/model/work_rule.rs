@@ -6,6 +6,8 @@ use super::workload::Template;
 /// Units of work and their four fates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkRule {
+    /// The role whose output says it; None is the timed one.
+    pub of: Option<String>,
     pub units: Units,
     /// None where every unit counts as done once the run's answer is proven.
     pub success: Option<Extract>,

@@ -3,6 +3,8 @@
 use super::frame_size::Sizes;
 use super::hosts::PortRef;
 use super::role::{RoleDeclared, RoleWork};
+use super::verify_rule::VerifyRule;
+use super::work_rule::WorkRule;
 
 /// Text in which `${name}` stands for the level of a variable or setting.
 pub type Template = String;
@@ -92,17 +94,9 @@ impl Stamps {
 pub struct CommandDeclared {
     /// In the order of the file; their names are unique.
     pub roles: Vec<RoleDeclared>,
-    /// What of the output of timed roles must equal the control's.
-    pub compare: OutputRule,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OutputRule {
-    Exact,
-    /// The same lines in any order.
-    AnyOrder,
-    /// Only the exit status; a campaign has to ask for it.
-    Ignored,
+    pub verify: VerifyRule,
+    /// Units of work, where the campaign declares them.
+    pub work: Option<WorkRule>,
 }
 
 /// The work of one cell, every template filled in.
@@ -205,7 +199,8 @@ pub struct SearchPlan {
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommandWork {
     pub roles: Vec<RoleWork>,
-    pub compare: OutputRule,
+    pub verify: VerifyRule,
+    pub work: Option<WorkRule>,
 }
 
 impl Work {

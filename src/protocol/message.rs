@@ -121,6 +121,8 @@ pub enum Ask {
 pub enum Stream {
     Stdout,
     Stderr,
+    /// One of the files that the job was asked for, by its number.
+    File(u32),
 }
 
 /// One line from the agent. `re` is the id of the ask it answers; None for what comes by itself.

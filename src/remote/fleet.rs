@@ -157,6 +157,10 @@ impl Lab for Fleet {
         Ok((self.head(job, Stream::Stdout, most)?, self.head(job, Stream::Stderr, most)?))
     }
 
+    fn file(&mut self, job: JobId, number: u32, most: usize) -> Result<Vec<u8>, LabError> {
+        self.head(job, Stream::File(number), most)
+    }
+
     fn have(&mut self, host: &str, sha256: &str, name: &str) -> Result<Option<String>, LabError> {
         match self.ask(host, Ask::Have { sha256: sha256.into(), name: name.into() })? {
             Answer::Artifact { path } => Ok(path),

@@ -1,6 +1,6 @@
 //! The gate's answer in words: a sentence for each cell, and the whole for a terminal.
 
-use super::look::wrapped;
+use super::look::{line, wrapped};
 use super::number::quantity;
 use crate::gate::judge::{Below, CellVerdict, Gate, InForce};
 use crate::gate::verdict::Verdict;
@@ -155,19 +155,19 @@ fn counted(number: u64, noun: &str) -> String {
 /// The whole answer for a terminal of `width` columns.
 pub fn text(gate: &Gate, width: u16) -> String {
     let width = usize::from(width.max(40));
-    let mut out = wrapped(&headline(gate), width);
+    let mut out = wrapped(&line(&headline(gate)), width);
     for cell in &gate.cells {
         let words = format!("{}  {}: {}", cell.verdict.word(), cell.cell, cell.sentence);
-        out += &wrapped(&words, width);
-        for line in &cell.differences {
-            out += &wrapped(&format!("  differs: {line}"), width);
+        out += &wrapped(&line(&words), width);
+        for text in &cell.differences {
+            out += &wrapped(&line(&format!("  differs: {text}")), width);
         }
     }
     for note in &gate.notes {
-        out += &wrapped(&format!("note: {note}"), width);
+        out += &wrapped(&line(&format!("note: {note}")), width);
     }
-    for line in next(gate).lines() {
-        out += &wrapped(line, width);
+    for each in next(gate).lines() {
+        out += &wrapped(&line(each), width);
     }
     out.trim_end().to_owned()
 }

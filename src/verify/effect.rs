@@ -7,28 +7,10 @@ use serde_json::Value;
 use super::difference::Difference;
 use crate::model::metric::{self, COMMAND};
 use crate::model::size;
-use crate::rule::{Condition, Rule, Scope};
+use crate::rule::Assertion;
 
 /// Figures that a message about one of them shows as well: bytes read do not see mapped files.
 const TOGETHER: [&str; 4] = ["bytes_read", "minor_faults", "major_faults", "peak_rss"];
-
-/// An effect that a campaign asserts.
-#[derive(Debug, Clone)]
-enum Effect {
-    Plain(Condition),
-    Rule(Rule),
-}
-
-/// Names that an effect is about.
-///
-/// # Errors
-/// What was expected instead.
-pub fn names(text: &str) -> Result<Vec<String>, String> {
-    Ok(match read(text)? {
-        Effect::Plain(condition) => vec![condition.fact],
-        Effect::Rule(rule) => rule.names().iter().cloned().collect(),
-    })
-}
 
 /// The first effect that does not hold. `required` says whether a figure without a value is a failure: a
 /// timed run lacks what only the proof counts.
@@ -38,41 +20,28 @@ pub fn broken(
     absent: &BTreeMap<String, String>,
     required: bool,
 ) -> Option<Difference> {
-    let values: BTreeMap<&str, Value> =
-        figures.iter().map(|(name, value)| (name.as_str(), number(*value))).collect();
+    let values: BTreeMap<String, Value> =
+        figures.iter().map(|(name, value)| (name.clone(), number(*value))).collect();
     effects.iter().find_map(|text| {
-        let names = names(text).ok()?;
+        let no = |why: &str| format!("`{text}` cannot be asserted: {why}");
+        let assertion = match Assertion::parse(text) {
+            Ok(assertion) => assertion,
+            Err(why) => return Some(Difference { reason: no(&why.to_string()), evidence: vec![] }),
+        };
+        let names = assertion.names();
         if let Some(missing) = names.iter().find(|name| !figures.contains_key(*name)) {
             let why = absent.get(missing).map_or("this run does not tell it", String::as_str);
-            let reason = format!("`{text}` cannot be asserted: {missing} has no value, since {why}");
+            let reason = no(&format!("{missing} has no value, since {why}"));
             return required.then(|| Difference { reason, evidence: together(figures, absent) });
         }
-        let found = || {
-            let shown = names.iter().map(|name| format!("{name} is {}", shown(name, figures[name])));
-            shown.collect::<Vec<_>>().join(", ")
-        };
-        let holds = match read(text).ok()? {
-            Effect::Plain(condition) => condition.eval(&|name| values.get(name)),
-            Effect::Rule(rule) => {
-                let mut scope = Scope::new();
-                values.iter().for_each(|(name, value)| scope.value(name, value));
-                rule.eval(&scope)
-            }
-        };
-        let reason = match holds {
+        let found = names.iter().map(|name| format!("{name} is {}", shown(name, figures[name])));
+        let reason = match assertion.eval(&values) {
             Ok(true) => return None,
-            Ok(false) => format!("it does not hold `{text}`: {}", found()),
-            Err(why) => format!("`{text}` cannot be asserted: {why}"),
+            Ok(false) => format!("it does not hold `{text}`: {}", found.collect::<Vec<_>>().join(", ")),
+            Err(why) => no(&why),
         };
         Some(Difference { reason, evidence: together(figures, absent) })
     })
-}
-
-fn read(text: &str) -> Result<Effect, String> {
-    if let Some(condition) = Condition::parse(text) {
-        return Ok(Effect::Plain(condition));
-    }
-    Rule::parse(text).map(Effect::Rule).map_err(|_| "a condition like `bytes_read <= 1MiB`".to_owned())
 }
 
 fn number(value: f64) -> Value {

@@ -22,7 +22,7 @@ mod tests;
 pub use answer::{Answer, Text, answer};
 pub use completed::counts;
 pub use difference::{Difference, Texts};
-pub use effect::{broken, names};
+pub use effect::broken;
 pub use extract::{count as units, value};
 pub use known::Known;
 pub use output::{MOST, Output, Piece};

@@ -201,6 +201,7 @@ fn ignored_compares_nothing_of_the_output() {
 fn four_fates_add_up_to_the_declared_units_or_the_run_does_not_count() {
     let at = |name: &str| Some(Extract { from: Written::Stdout, at: At::Json(format!("/{name}")) });
     let rule = WorkRule {
+        of: None,
         units: Units::Declared("40".into()),
         success: at("ok"),
         timeout: at("late"),
