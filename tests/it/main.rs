@@ -15,6 +15,7 @@ mod faults;
 mod formats;
 mod gate;
 mod house;
+mod http;
 mod ice;
 mod lab;
 mod lab_holds;
