@@ -20,7 +20,8 @@
 //! | `record` | W | the archive: writer, reader, layout, what is published, history | model, evidence, gate |
 //! | `analysis` | P | evidence → Findings: summary and effects | model, evidence |
 //! | `gate` | P | records against what was published: levels, floors, verdicts, refusals | model, evidence, analysis |
-//! | `report` | P | Findings → pages and tables | model, analysis, evidence, gate |
+//! | `plot` | P | figures as SVG text: axes, charts, forest rows, bars | – |
+//! | `report` | P | Findings → pages and tables | model, analysis, evidence, gate, plot |
 //! | `agent` | H | the servant on a host: serve, facts, journal, lease, children | model, protocol, setting, nic |
 //! | `setting` | H | one file per host setting: read, apply, put back | model, nic |
 //! | `nic` | H | the doorway to the kernel: links, counters and flow rules | model |
@@ -43,6 +44,7 @@ pub mod inventory;
 pub mod model;
 pub mod nic;
 pub mod packet;
+pub mod plot;
 pub mod protocol;
 pub mod record;
 pub mod remote;
