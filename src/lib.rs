@@ -19,6 +19,7 @@
 //! | `embedded` | W | the lab in a box: namespaces, links and agents that we make ourselves | model, remote |
 //! | `record` | W | the archive: writer, reader, layout, what is published, history | model, evidence, gate |
 //! | `analysis` | P | evidence → Findings: summary and effects | model, evidence |
+//! | `release` | P | what a program file says of itself, and in which order releases came | – |
 //! | `gate` | P | records against what was published: levels, floors, verdicts, refusals | model, evidence, analysis |
 //! | `plot` | P | figures as SVG text: axes, charts, forest rows, bars | – |
 //! | `report` | P | Findings → pages and tables | model, analysis, evidence, gate, plot |
@@ -47,6 +48,7 @@ pub mod packet;
 pub mod plot;
 pub mod protocol;
 pub mod record;
+pub mod release;
 pub mod remote;
 pub mod report;
 pub mod rule;

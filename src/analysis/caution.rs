@@ -42,7 +42,6 @@ pub fn of_record(trial: &Trial, evidence: &Evidence, findings: &Findings) -> Vec
     moved(evidence, &mut found);
     family(findings, &mut found);
     environment(findings, &mut found);
-    found.extend(rise::rises(evidence));
     let left_behind: u32 =
         evidence.runs.iter().flat_map(|r| &r.note.roles).map(|role| role.report.left_behind).sum();
     match left_behind {
@@ -154,7 +153,8 @@ fn links(evidence: &Evidence, found: &mut Vec<String>) {
     }
 }
 
-/// What single runs give ground for, each kind once with its count and the first that was seen.
+/// What single runs give ground for, each kind once with its count and the first that was seen, and what all
+/// runs of a cell cost more than the control's.
 pub fn of_runs(evidence: &Evidence) -> Vec<String> {
     let mut kinds: BTreeMap<&String, (usize, &String)> = BTreeMap::new();
     for (what, seen) in evidence.runs.iter().flat_map(|row| &row.note.cautions) {
@@ -164,7 +164,7 @@ pub fn of_runs(evidence: &Evidence) -> Vec<String> {
     let line = |(what, (count, seen)): (&String, (usize, &String))| {
         format!("In {count} of {all} runs: {what} (first: {seen}).")
     };
-    kinds.into_iter().map(line).collect()
+    kinds.into_iter().map(line).chain(rise::rises(evidence)).collect()
 }
 
 fn sessions(trial: &Trial, evidence: &Evidence, found: &mut Vec<String>) {

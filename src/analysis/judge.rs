@@ -11,7 +11,7 @@ use super::rerun::{self, Rerun};
 use super::summary::{Shares, summarise};
 use super::trial::{Arm, Cell, Trial};
 use super::verdict::{self, Circumstances, decide};
-use super::{annotations, caution, environment, factorial, holm, method, of_record, sums};
+use super::{annotations, caution, completion, environment, factorial, holm, method, of_record, sums};
 use crate::evidence::fold::Evidence;
 use crate::evidence::rows::Loss;
 use crate::model::arm::ArmKind;
@@ -38,6 +38,7 @@ pub fn judge(evidence: &Evidence) -> Findings {
     findings.as_run = annotations::as_run(evidence, &findings);
     findings.cautions = caution::of_record(&trial, evidence, &findings);
     findings.run_cautions = caution::of_runs(evidence);
+    findings.run_cautions.extend(completion::undone(&findings.cells));
     findings
 }
 

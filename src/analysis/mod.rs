@@ -47,6 +47,7 @@ pub mod rerun;
 pub mod reversal;
 mod rise;
 pub mod row;
+pub mod rungs;
 pub mod samples;
 pub mod setup;
 pub mod shuffle;

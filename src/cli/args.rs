@@ -51,6 +51,8 @@ pub enum Command {
     Unpublish(UnpublishArgs),
     /// Judge a record by what is published: pass, regression, stale baseline and more, each with its exit code
     Gate(GateArgs),
+    /// Measure every released artifact of a window, and name the release in which the level changed
+    Ladder(super::ladder::LadderArgs),
     /// List the records of a campaign with outcomes, verdicts and the trend of the primary response
     History(HistoryArgs),
     /// Judge a CSV table or hyperfine's JSON export as a record is judged

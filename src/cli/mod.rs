@@ -13,6 +13,7 @@ mod history;
 mod hosts;
 mod init;
 mod lab;
+mod ladder;
 mod load;
 mod plan;
 mod plan_roles;
@@ -80,6 +81,7 @@ fn dispatch(command: Command) -> Outcome {
         Command::Unpublish(args) => publish::unpublish(&args),
         Command::Gate(args) => gate::gate(&args),
         Command::History(args) => history::history(&args),
+        Command::Ladder(args) => ladder::ladder(&args),
         Command::Restore(args) => restore::restore(&args),
         Command::Hosts(command) => hosts::hosts(&command),
         Command::Schema(args) => schema::schema(&args),

@@ -150,6 +150,13 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
             Workload::Packets(_) => false,
             Workload::Command(command) => command.verify.output == OutputRule::Ignored,
         },
+        values: match &campaign.workload {
+            Workload::Packets(_) => IndexMap::new(),
+            Workload::Command(command) => {
+                let values = command.roles.iter().flat_map(|role| &role.values);
+                values.map(|value| (value.name.clone(), value.unit.clone())).collect()
+            }
+        },
         stamps: match &campaign.workload {
             Workload::Packets(packets) => packets.stamps.map_or("", Stamps::name).into(),
             Workload::Command(_) => String::new(),

@@ -95,6 +95,9 @@ pub struct Opening {
     /// Nothing of what commands print had to be equal.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outputs_may_differ: bool,
+    /// Units of values that are taken from outputs, by their names.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub values: IndexMap<String, String>,
     /// `software` or `hardware`: who stamps received frames; empty where nothing was asked of stamps.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stamps: String,

@@ -123,6 +123,7 @@ impl Record {
             arms,
             accept: vec![],
             outputs_may_differ: false,
+            values: IndexMap::new(),
             stamps: String::new(),
             blocks,
             order: "mirrored".into(),
