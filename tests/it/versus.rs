@@ -169,6 +169,31 @@ fn the_printed_campaign_is_the_one_that_would_have_run() {
 }
 
 #[test]
+fn what_comes_before_a_run_is_not_timed_and_every_invocation_is_kept() {
+    let desk = desk();
+    let log = |word: &str| format!("sh -c 'echo {word} >>log; echo same'");
+    let (one, two) = (log("one"), log("two"));
+    let more = ["--pilot", "--blocks", "2", "--prepare", "echo before >>log; sleep 0.3", "--warmup", "2"];
+    let output = versus(&desk, &with(&with(&[&one, &two], &more), &["--invocations", "3", "--cpus", "1"]));
+    assert_eq!(code(&output), 0, "{}", told(&output));
+    let log = std::fs::read_to_string(desk.path().join("log")).expect("what ran");
+    // Two proofs, whatever they do of it, and then four runs.
+    let before = log.matches("before").count();
+    let runs: Vec<&str> = log.split("before\n").skip(1 + before - 4).collect();
+    assert!(runs.iter().all(|run| run.lines().count() == 5), "two to warm up and three timed: {log}");
+    let record = desk.record("reports");
+    let samples = csv_rows(&record.join("samples.csv"));
+    assert_eq!(samples.len(), 12, "{samples:?}");
+    let times = csv_rows(&record.join("runs.csv"));
+    for run in &times {
+        assert!(
+            run["wall_time (s)"].parse::<f64>().expect("a time") < 0.3,
+            "preparing is not timed: {run:?}"
+        );
+    }
+}
+
+#[test]
 fn standard_input_environment_and_inputs_reach_the_commands() {
     let desk = desk();
     let bare = ["sh -c 'wc -l; echo [$GREETING] $#'", "sh -c 'grep -c line; echo [$GREETING] $#'"];
