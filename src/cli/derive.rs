@@ -69,6 +69,11 @@ pub fn exits(evidence: &Evidence, expect: &Expected) -> Vec<Exit> {
     exits
 }
 
+/// Whether the campaign declared that it expects a refusal (None) or an outcome of this cell.
+pub fn listed_as_expected(expect: &Expected, outcome: Option<RunOutcome>, cell: &CellId) -> bool {
+    outcome.map_or_else(|| listed(&expect.refused, cell), |outcome| expected(expect, outcome, cell))
+}
+
 fn expected(expect: &Expected, outcome: RunOutcome, cell: &CellId) -> bool {
     match outcome {
         RunOutcome::Measured => true,

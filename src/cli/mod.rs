@@ -7,17 +7,20 @@ mod check;
 mod derive;
 mod desktop;
 mod exit;
+mod export;
 mod failure;
 mod gate;
 mod history;
 mod hosts;
 mod init;
 mod lab;
+mod ladder;
 mod load;
 mod plan;
 mod plan_roles;
 mod progress;
 mod publish;
+mod record_args;
 mod report;
 mod restore;
 mod run;
@@ -74,12 +77,14 @@ fn dispatch(command: Command) -> Outcome {
         Command::Resume(args) => run::resume(&args),
         Command::Rerun(args) => run::rerun(&args),
         Command::Report(args) => report::report(&args),
+        Command::Export(args) => export::export(&args),
         Command::Show(args) => show::show(&args),
         Command::Annotate(args) => annotate::annotate(&args),
         Command::Publish(args) => publish::publish(&args),
         Command::Unpublish(args) => publish::unpublish(&args),
         Command::Gate(args) => gate::gate(&args),
         Command::History(args) => history::history(&args),
+        Command::Ladder(args) => ladder::ladder(&args),
         Command::Restore(args) => restore::restore(&args),
         Command::Hosts(command) => hosts::hosts(&command),
         Command::Schema(args) => schema::schema(&args),

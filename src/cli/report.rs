@@ -1,10 +1,10 @@
 //! `report`: everything derived from a journal, built again; and the answer on the terminal.
 
-use super::args::ReportArgs;
 use super::derive::{derive, exits};
 use super::desktop;
 use super::failure::{Failure, Outcome};
 use super::load::load_record;
+use super::record_args::ReportArgs;
 use super::voice::{answer_json, aside, columns, in_colour, only_ascii, painted};
 use crate::analysis::findings::Findings;
 use crate::campaign::Expected;

@@ -23,7 +23,7 @@ use crate::report::table;
 
 pub fn run(args: &RunArgs) -> Outcome {
     let loaded = load(&args.campaign.campaign, args.campaign.hosts.as_deref())?;
-    carry_out(&loaded, &args.reports, &args.lab, args.campaign.json).map(|(_, exits)| exits)
+    carry_out(&loaded, &args.reports, &args.lab, Some(args.campaign.json)).map(|(_, exits)| exits)
 }
 
 /// Runs a whole trial and prints its answer; the folder of its record, and how it ended.
@@ -34,7 +34,7 @@ pub fn carry_out(
     loaded: &Loaded,
     reports: &Path,
     lab: &LabArgs,
-    json: bool,
+    json: Option<bool>,
 ) -> Result<(Folder, Vec<Exit>), Failure> {
     let plan = loaded.plan(&BTreeMap::new())?;
     loaded.print_warnings();
@@ -50,7 +50,7 @@ pub fn carry_out(
     };
     let ended =
         session.conduct(&folder, &loaded.campaign_folder, &plan, &Evidence::default(), Asked::Rest)?;
-    let exits = finish(&folder, &plan, &ended, Some(json), false)?;
+    let exits = finish(&folder, &plan, &ended, json, false)?;
     Ok((folder, exits))
 }
 

@@ -111,7 +111,7 @@ pub fn versus(args: &VersusArgs) -> Outcome {
         answer(text.trim_end())?;
         return Ok(vec![]);
     }
-    let (folder, exits) = carry_out(&loaded, &args.reports, &args.lab, args.json)?;
+    let (folder, exits) = carry_out(&loaded, &args.reports, &args.lab, Some(args.json))?;
     if !args.json {
         let kept = folder.file(Folder::CAMPAIGN);
         answer(format_args!(
@@ -138,7 +138,7 @@ fn asked(args: &VersusArgs) -> Result<Comparison, Failure> {
         question: args.question.clone().unwrap_or(question),
         shell: args.shell || needs_shell(args)?,
         arms: names.into_iter().zip(args.commands.iter().cloned()).collect(),
-        on: args.on.clone().zip(args.hosts.as_ref().map(|path| path.display().to_string())),
+        on: args.hosts.as_ref().map(|path| path.display().to_string()).zip(args.on.clone()),
         env: environment(args, here)?,
         cwd: args.cwd.as_ref().map(local).or(here.then(|| folder.display().to_string())),
         stdin: args.input.as_ref().map(local),
@@ -240,7 +240,8 @@ fn campaign_name(names: &[String]) -> String {
     }
 }
 
-fn command_line() -> String {
+/// How this program was called, for the first line of a campaign that it made.
+pub fn command_line() -> String {
     let mut all = std::env::args();
     let program = all.next().unwrap_or_default();
     let program = Path::new(&program).file_name().map(|name| name.to_string_lossy().into_owned());

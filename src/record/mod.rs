@@ -11,7 +11,7 @@ mod writer;
 pub use error::RecordError;
 pub use facts::{last_seen, remember};
 pub use history::{HISTORY, history};
-pub use layout::Folder;
+pub use layout::{Folder, put};
 pub use published::{Held, PUBLISHED, published};
 pub use reader::{Read, read};
 pub use writer::Writer;

@@ -3,6 +3,7 @@
 pub mod again;
 pub mod annotated;
 pub mod asked;
+pub mod beside;
 pub mod cells;
 pub mod dead_ends;
 pub mod dots;

@@ -291,29 +291,6 @@ fn the_same_command_doing_half_the_work_on_another_host_is_refused() {
 }
 
 #[test]
-fn our_deadline_is_a_timeout_and_a_status_of_124_is_a_failure() {
-    // Case E03, and T07: the limit is never a result.
-    let plan = plan(TWO_ARMS);
-    let mut lab = StandIn::new(|_, spec, job| {
-        let mut report = report(spec, &words(spec)[0], "same");
-        match (job > 2, words(spec)[0].as_str()) {
-            (true, "old") => report.end = End::TimedOut,
-            (true, _) => report.end = End::Exited(124),
-            _ => {}
-        }
-        Ok(report)
-    });
-    let mut evidence = Evidence::default();
-    assert_eq!(session(&plan, &mut lab, &mut evidence, Asked::Rest, Stop::No), Ended::Complete);
-    let outcomes = outcomes(&evidence);
-    assert_eq!(outcomes[&("/control".into(), 1, 1)], RunOutcome::TimedOut);
-    assert_eq!(outcomes[&("/new".into(), 1, 1)], RunOutcome::Failed);
-    let row = &evidence.runs[0].note;
-    assert!(row.reason.as_ref().unwrap().contains("still running after 60 s"), "{row:?}");
-    assert!(row.values.contains_key("wall_time"), "what had been observed is kept");
-}
-
-#[test]
 fn a_run_that_answers_otherwise_than_its_proof_is_rejected_however_fast() {
     let plan = plan(TWO_ARMS);
     let mut lab = StandIn::new(|_, spec, job| {

@@ -89,6 +89,7 @@ impl StandInHosts {
 
     pub fn put_back(&mut self, log: &mut Vec<String>, host: &str) -> Result<PutBack, LabError> {
         log.push(format!("put back {host}"));
+        self.settings.retain(|(known, _), _| known != host);
         Ok(PutBack { stuck: self.stuck.clone(), ..PutBack::default() })
     }
 
@@ -130,6 +131,30 @@ fn a_setting_that_a_treatment_changes_is_brought_about_for_each_cell() {
     let both = ["set h1 governor old", "start h1 work scan", "set h1 governor new", "start h1 work scan"];
     let expected: Vec<&str> = both.iter().cycle().take(12).copied().chain(["put back h1"]).collect();
     assert_eq!(lab.log, expected, "two proofs and two blocks");
+}
+
+#[test]
+fn what_is_hard_to_change_is_set_once_for_its_cells_and_again_for_every_block() {
+    let text = held("{governor: '${speed}'}")
+        .replace(
+            "control:",
+            "variables: {speed: [slow, fast], size: [a, b]}\nhard_to_change: [speed]\ncontrol:",
+        )
+        .replace("scan]", "'${size}']")
+        .replace("forward", "mirrored");
+    let plan = plan(&text);
+    let (mut lab, mut evidence) = (quiet_lab(), Evidence::default());
+    assert_eq!(session(&plan, &mut lab, &mut evidence, Asked::Rest, Stop::No), Ended::Complete);
+    let timed: Vec<&String> = lab.log.iter().skip_while(|line| !line.starts_with("put back")).collect();
+    let kinds: String = timed.iter().map(|line| &line[..2]).collect::<Vec<_>>().join(" ");
+    let block = "pu se st st st st se st st st st";
+    assert_eq!(kinds, format!("{block} {block} pu"), "{timed:?}");
+    let levels: Vec<&str> = timed
+        .iter()
+        .filter(|line| line.starts_with("set"))
+        .filter_map(|line| line.rsplit(' ').next())
+        .collect();
+    assert_eq!((levels[0], levels[1]), (levels[3], levels[2]), "the second block runs backwards: {levels:?}");
 }
 
 #[test]
