@@ -2,17 +2,30 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use fieldtrial::conduct::Stop;
 use fieldtrial::conduct::lab::LabError;
-use fieldtrial::conduct::{Asked, Ended};
+use fieldtrial::conduct::{Asked, Ended, Stop, Watch};
+use fieldtrial::evidence::event::RunNote;
 use fieldtrial::evidence::fold::Evidence;
-use fieldtrial::model::cell::CellId;
+use fieldtrial::model::cell::{CellId, RunKey};
 use fieldtrial::model::change::{Applications, Applied, PutBack, Unfit, Wanted};
 use fieldtrial::model::facts::Facts;
 use fieldtrial::model::outcome::{Fate, RunOutcome};
 use serde_json::json;
 
 use crate::spine::{StandIn, TWO_ARMS, fate, outcomes, plan, report, session, words};
+
+/// Watches without a word.
+pub struct Silent(pub Stop);
+impl Watch for Silent {
+    fn proving(&mut self, _cells: u64) {}
+    fn proven(&mut self, _cell: &CellId, _refusal: Option<&str>) {}
+    fn measuring(&mut self, _runs: u64) {}
+    fn run_began(&mut self, _run: &RunKey) {}
+    fn run_ended(&mut self, _note: &RunNote) {}
+    fn stop(&self) -> Stop {
+        self.0
+    }
+}
 
 /// Settings of hosts that begin as `?`, and moving facts that are told one after the other.
 #[derive(Default)]
