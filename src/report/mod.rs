@@ -3,6 +3,7 @@
 pub mod again;
 pub mod annotated;
 pub mod asked;
+pub mod campaign;
 pub mod cells;
 pub mod dead_ends;
 pub mod dots;
@@ -20,6 +21,7 @@ pub mod table;
 pub mod terminal;
 #[cfg(test)]
 mod tests;
+pub mod trend;
 pub mod view;
 
 pub use page::{PageError, page};
