@@ -41,6 +41,7 @@ pub fn annotate(args: &AnnotateArgs) -> Outcome {
         evidence.apply(&at, event);
     }
     let findings = derive(&folder, &evidence)?;
+    super::history::pages(&super::publish::campaign_folder(&folder)?);
     if args.json {
         answer_json(&serde_json::json!({ "record": folder.path(), "findings": findings }))?;
     } else {

@@ -23,7 +23,7 @@ pub fn derive(folder: &Folder, evidence: &Evidence) -> Result<Findings, Failure>
     let sheets = sheets(evidence, &findings);
     let dictionary = dictionary(&sheets);
     let tables = sheets.into_iter().chain([dictionary]).map(|sheet| (sheet.file, sheet.csv()));
-    let files = [("findings.json", json + "\n"), (Folder::PAGE, page)];
+    let files = [(Folder::FINDINGS, json + "\n"), (Folder::PAGE, page)];
     let losses = report::dead_ends::dead_ends(evidence, &findings).map(|text| (Folder::LOSSES, text));
     if losses.is_none() {
         // An annotation or a rerun may have taken back what an earlier judgement called a loss.

@@ -21,6 +21,7 @@ impl Folder {
     pub const LOSSES: &'static str = "losses.yaml";
     pub const PLAN: &'static str = "plan.json";
     pub const PAGE: &'static str = "index.html";
+    pub const FINDINGS: &'static str = "findings.json";
 
     /// Makes a new folder named after the second it was made in; the name never collides.
     ///

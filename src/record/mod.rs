@@ -13,5 +13,5 @@ pub use facts::{last_seen, remember};
 pub use history::{HISTORY, history};
 pub use layout::{Folder, put};
 pub use published::{Held, PUBLISHED, published};
-pub use reader::{Read, read};
+pub use reader::{Read, opening, read};
 pub use writer::Writer;
