@@ -122,6 +122,7 @@ impl Record {
             variables: IndexMap::from([("size".to_owned(), vec!["1".to_owned(), "8".to_owned()])]),
             arms,
             accept: vec![],
+            condition: String::new(),
             outputs_may_differ: false,
             stamps: String::new(),
             blocks,

@@ -4,6 +4,7 @@ pub mod again;
 pub mod annotated;
 pub mod asked;
 pub mod cells;
+pub mod compared;
 pub mod dead_ends;
 pub mod dots;
 pub mod gate;

@@ -5,6 +5,7 @@ mod analyse;
 mod annotate;
 mod artifacts;
 mod browser;
+mod compare;
 mod dead_ends;
 mod desk;
 mod elf;
