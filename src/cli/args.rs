@@ -1,6 +1,7 @@
 //! The arguments of every command.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -40,6 +41,14 @@ pub enum Command {
     Resume(ResumeArgs),
     /// Measure one cell again, with its control, as a new block beside the first runs
     Rerun(RerunArgs),
+    /// Put a campaign on a calendar: units for systemd, or a line for cron, and the dates they mean
+    Schedule(ScheduleArgs),
+    /// Tell how far trials are, also those that another process on this machine runs
+    Status(StatusArgs),
+    /// Ask a trial on this machine to stop after its run under way, or at once
+    Cancel(CancelArgs),
+    /// Remove raw evidence by a retention; never of what was published or runs
+    Prune(PruneArgs),
     /// Build the report and tables of a record again, from its journal, and print the answer with small plots
     Report(ReportArgs),
     /// Show one cell of a record: its runs, values, proof, commands, reasons, and how to measure it again
@@ -58,6 +67,8 @@ pub enum Command {
     History(HistoryArgs),
     /// Write a record in the format of another tool: OpenMetrics, JUnit, Markdown, Bencher, CSV or Parquet
     Export(ExportArgs),
+    /// Lay two records beside each other: every fact that differs, and every number that moved
+    Compare(CompareArgs),
     /// Judge a CSV table or hyperfine's JSON export as a record is judged
     Analyse(AnalyseArgs),
     /// Write a commented campaign and hosts file to start from
@@ -121,8 +132,132 @@ pub struct RunArgs {
     /// Folder that records are written to
     #[arg(long, default_value = "reports", value_name = "DIR")]
     pub reports: PathBuf,
+    /// Wait so long for hosts that somebody else has, and for another trial of this campaign, such as 2h
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub wait: Option<Duration>,
+    /// Judge the record by what is published, as `gate --again` does; with --json on a line of its own
+    #[arg(long)]
+    pub gate: bool,
+    /// This start belongs to a schedule, which says so: never twice at once, and the record names the date
+    /// that it is for and those that were missed
+    #[arg(long, value_name = "CALENDAR")]
+    pub due: Option<String>,
     #[command(flatten)]
     pub lab: LabArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// A record, a campaign file or the name of a campaign; without it whatever runs
+    pub of: Option<PathBuf>,
+    /// Go on until it has ended
+    #[arg(long)]
+    pub follow: bool,
+    /// Folder with records
+    #[arg(long, default_value = "reports", value_name = "DIR")]
+    pub reports: PathBuf,
+    /// Answer as JSON on standard output; with --follow a line for every change
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CancelArgs {
+    /// A record, a campaign file or the name of a campaign
+    pub of: PathBuf,
+    /// End the run under way too, as a second Ctrl-C does
+    #[arg(long)]
+    pub now: bool,
+    /// Folder with records
+    #[arg(long, default_value = "reports", value_name = "DIR")]
+    pub reports: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct PruneArgs {
+    /// A record, a campaign file or the name of a campaign; without it all of them
+    pub of: Option<PathBuf>,
+    /// Keep what is younger
+    #[arg(long, value_name = "DAYS")]
+    pub keep_days: Option<u64>,
+    /// Keep so many of the newest of each campaign
+    #[arg(long, value_name = "N")]
+    pub keep_last: Option<u64>,
+    /// Really remove; without it only what would go is told
+    #[arg(long)]
+    pub yes: bool,
+    /// Folder with records
+    #[arg(long, default_value = "reports", value_name = "DIR")]
+    pub reports: PathBuf,
+    /// Answer as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = SCHEDULE_EXAMPLES)]
+pub struct ScheduleArgs {
+    /// Campaign file
+    pub campaign: PathBuf,
+    /// When: a calendar expression of systemd, or the five fields of cron; a time zone may follow
+    #[arg(long, value_name = "CALENDAR", required_unless_present = "remove")]
+    pub on: Option<String>,
+    /// Units of your own user in place of the system's
+    #[arg(long)]
+    pub user: bool,
+    /// Write the units and start the timer
+    #[arg(long, conflicts_with_all = ["print", "cron", "remove"])]
+    pub install: bool,
+    /// Print the units
+    #[arg(long, conflicts_with_all = ["cron", "remove"])]
+    pub print: bool,
+    /// Print a line for a crontab, for machines without systemd
+    #[arg(long, conflicts_with = "remove")]
+    pub cron: bool,
+    /// Stop the timer and remove the units
+    #[arg(long)]
+    pub remove: bool,
+    /// What becomes of a date that was missed because the machine was off
+    #[arg(long, value_name = "POLICY", default_value = "one")]
+    pub catch_up: CatchUp,
+    /// Wait so long for hosts that somebody else has
+    #[arg(long, value_name = "TIME", default_value = "2h", value_parser = duration)]
+    pub wait: Duration,
+    /// Put each start off by a random time up to this, at most 30m
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = duration)]
+    pub spread: Duration,
+    /// Stop a trial that takes longer
+    #[arg(long, value_name = "TIME", default_value = "12h", value_parser = duration)]
+    pub longest: Duration,
+    /// A resource limit of systemd, such as MemoryMax=4G; it also holds for what runs on this machine
+    #[arg(long = "limit", value_name = "KEY=VALUE")]
+    pub limits: Vec<String>,
+    /// Unit to start when a trial ends with any exit code but 0
+    #[arg(long, value_name = "UNIT")]
+    pub on_failure: Option<String>,
+    /// Do not judge each record by what is published
+    #[arg(long)]
+    pub no_gate: bool,
+    /// Folder that records are written to
+    #[arg(long, default_value = "reports", value_name = "DIR")]
+    pub reports: PathBuf,
+    /// Answer as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+const SCHEDULE_EXAMPLES: &str = "\
+Examples:
+  fieldtrial schedule campaigns/rx-path.yaml --on 'Mon..Fri 02:00'
+  fieldtrial schedule campaigns/rx-path.yaml --on '30 4 1,15 * *' --user --install
+  fieldtrial schedule campaigns/rx-path.yaml --on 'Sun 03:00 Europe/Berlin' --limit MemoryMax=4G --print";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CatchUp {
+    /// Run once when the machine is on again
+    One,
+    /// Wait for the next date
+    None,
 }
 
 #[derive(Debug, Args)]
@@ -149,6 +284,25 @@ pub struct RerunArgs {
     #[arg(long)]
     pub json: bool,
 }
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_EXAMPLES)]
+pub struct CompareArgs {
+    /// Folder of the earlier record
+    pub before: PathBuf,
+    /// Folder of the later record
+    pub after: PathBuf,
+    /// Answer as JSON on standard output; `fieldtrial schema comparison` describes it
+    #[arg(long)]
+    pub json: bool,
+}
+
+const COMPARE_EXAMPLES: &str = "\
+Was the box only busy? Measure again with the hosts quieted as the campaign's `quiet` says, and compare:
+  fieldtrial run --as quiet campaigns/scanner.yaml
+  fieldtrial compare reports/scanner/20261130T020000Z reports/scanner/20261130T093000Z
+
+Exit codes: 0 compared, whatever moved; 9 no cell of the two can be compared (other deadlines, other work).";
 
 /// Judges data of any origin by the method that records are judged by.
 ///
@@ -397,9 +551,16 @@ pub enum SchemaOf {
     Hosts,
     DeadEnds,
     Findings,
+    Comparison,
     Gate,
     /// Not a schema: every column of a record's CSV files with type, unit and meaning, as CSV
     Columns,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let most = 30 * 24 * 3_600_000;
+    let ms = crate::yaml::quantity::duration_ms(text, 1..=most).map_err(|why| format!("expected {why}"))?;
+    Ok(Duration::from_millis(ms))
 }
 
 fn column_and_level(text: &str) -> Result<(String, String), String> {

@@ -7,7 +7,7 @@ use super::failure::{Failure, Outcome};
 use super::voice::answer;
 use crate::evidence::{counters, rows, runs, sheet};
 use crate::export::summary;
-use crate::{analysis, campaign, dead_end, gate, inventory};
+use crate::{analysis, campaign, compare, dead_end, gate, inventory};
 
 pub fn schema(args: &SchemaArgs) -> Outcome {
     let schema = match args.file {
@@ -15,6 +15,7 @@ pub fn schema(args: &SchemaArgs) -> Outcome {
         SchemaOf::Hosts => inventory::schema(),
         SchemaOf::DeadEnds => dead_end::schema(),
         SchemaOf::Findings => analysis::findings::schema(),
+        SchemaOf::Comparison => compare::comparison::schema(),
         SchemaOf::Gate => gate::judge::schema(),
         SchemaOf::Columns => {
             let sheets = [runs::any()]

@@ -123,6 +123,7 @@ impl Record {
             hard_to_change: vec![],
             arms,
             accept: vec![],
+            condition: String::new(),
             outputs_may_differ: false,
             values: IndexMap::new(),
             stamps: String::new(),

@@ -50,6 +50,8 @@ impl Folder {
         let folder = if path.is_file() { path.parent().unwrap_or(path) } else { path };
         if folder.join(Self::JOURNAL).is_file() {
             Ok(Folder { path: folder.to_owned() })
+        } else if folder.join(super::prune::PRUNED).is_file() {
+            Err(RecordError::Pruned { path: folder.to_owned() })
         } else {
             Err(RecordError::NotARecord { path: path.to_owned() })
         }

@@ -6,6 +6,7 @@ pub mod asked;
 pub mod beside;
 pub mod campaign;
 pub mod cells;
+pub mod compared;
 pub mod dead_ends;
 pub mod dots;
 pub mod gate;
