@@ -140,7 +140,7 @@ fn files_that_are_written_are_compared_and_one_of_an_earlier_run_is_none() {
                 - {name: other, change: {text: two}}\n  - {name: lazy, change: {text: none}}";
     let script = "if [ ${text} != none ]; then echo ${text} > out.bin; fi";
     let command = format!("shell: '{script}', cwd: {}", place.path().display());
-    let (_, _, evidence) = run(&campaign(&arms, &command, "verify: {files: [out.bin]}"));
+    let (_, _, evidence) = run(&campaign(arms, &command, "verify: {files: [out.bin]}"));
     measured(&evidence, "/control");
     measured(&evidence, "/equal");
     assert!(refusal(&evidence, "/other").contains("file out.bin: the control has sha256"));
@@ -312,7 +312,7 @@ fn values_come_from_files_and_standard_error_as_well() {
     let command = "shell: 'mkdir out; echo {\\\"rate\\\": 7} > out/r.json; echo took 3 ms >&2', values: {\
                    rate: {json: /rate, from: {file: out/r.json}, unit: bit/s, better: higher}, \
                    took: {pattern: 'took (\\d+) ms', from: stderr, unit: ms, better: lower}}";
-    let (desk, output, evidence) = run(&campaign("control: {}", &command, "responses: [{name: rate}]"));
+    let (desk, output, evidence) = run(&campaign("control: {}", command, "responses: [{name: rate}]"));
     assert_eq!(code(&output), 0, "{}", told(&output));
     let run = runs(&evidence, "/control")[0];
     assert_eq!((run.values["rate"], run.values["took"]), (7.0, 3.0));
