@@ -21,7 +21,9 @@
 //! | `analysis` | P | evidence → Findings: summary and effects | model, evidence |
 //! | `release` | P | what a program file says of itself, and in which order releases came | – |
 //! | `gate` | P | records against what was published: levels, floors, verdicts, refusals | model, evidence, analysis |
-//! | `report` | P | Findings → pages and tables | model, analysis, evidence, gate |
+//! | `export` | P | findings and rows in the formats of other tools | model, analysis, evidence, report |
+//! | `plot` | P | figures as SVG text: axes, charts, forest rows, bars | – |
+//! | `report` | P | Findings → pages and tables | model, analysis, evidence, gate, plot |
 //! | `agent` | H | the servant on a host: serve, facts, journal, lease, children | model, protocol, setting, nic |
 //! | `setting` | H | one file per host setting: read, apply, put back | model, nic |
 //! | `nic` | H | the doorway to the kernel: links, counters and flow rules | model |
@@ -39,11 +41,13 @@ pub mod dead_end;
 pub mod design;
 pub mod embedded;
 pub mod evidence;
+pub mod export;
 pub mod gate;
 pub mod inventory;
 pub mod model;
 pub mod nic;
 pub mod packet;
+pub mod plot;
 pub mod protocol;
 pub mod record;
 pub mod release;

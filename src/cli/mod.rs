@@ -7,6 +7,7 @@ mod check;
 mod derive;
 mod desktop;
 mod exit;
+mod export;
 mod failure;
 mod gate;
 mod history;
@@ -19,6 +20,7 @@ mod plan;
 mod plan_roles;
 mod progress;
 mod publish;
+mod record_args;
 mod report;
 mod restore;
 mod run;
@@ -75,6 +77,7 @@ fn dispatch(command: Command) -> Outcome {
         Command::Resume(args) => run::resume(&args),
         Command::Rerun(args) => run::rerun(&args),
         Command::Report(args) => report::report(&args),
+        Command::Export(args) => export::export(&args),
         Command::Show(args) => show::show(&args),
         Command::Annotate(args) => annotate::annotate(&args),
         Command::Publish(args) => publish::publish(&args),

@@ -166,6 +166,7 @@ fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: Option<bool>, again
     if !again {
         super::history::remember(folder, &evidence)?;
     }
+    super::history::pages(&super::publish::campaign_folder(folder)?);
     let expect = &plan.campaign.expect;
     let mut exits = if again { rerun_exits(&evidence, expect) } else { exits(&evidence, expect) };
     let next = match again {

@@ -123,6 +123,7 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
             .iter()
             .map(|(name, levels)| (name.clone(), levels.iter().map(text).collect()))
             .collect(),
+        hard_to_change: campaign.hard_to_change.clone(),
         arms: campaign
             .arms
             .iter()

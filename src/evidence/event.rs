@@ -90,6 +90,9 @@ pub struct Opening {
     pub workload: String,
     pub responses: Vec<Response>,
     pub variables: IndexMap<String, Vec<String>>,
+    /// Variables that were set once for a group of runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hard_to_change: Vec<String>,
     pub arms: Vec<ArmNote>,
     pub accept: Vec<String>,
     /// Nothing of what commands print had to be equal.

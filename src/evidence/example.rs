@@ -120,6 +120,7 @@ impl Record {
             workload: "command".into(),
             responses: vec![wall_time()],
             variables: IndexMap::from([("size".to_owned(), vec!["1".to_owned(), "8".to_owned()])]),
+            hard_to_change: vec![],
             arms,
             accept: vec![],
             outputs_may_differ: false,
