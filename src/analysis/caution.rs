@@ -9,7 +9,9 @@ use super::drift::Halves;
 use super::effect::ALPHA;
 use super::findings::{Findings, Verdict};
 use super::reversal::{Agreement, Reversal};
+use super::split_plot::SplitPlot;
 use super::trial::Trial;
+use super::whole_plot::SplitPlotFinding;
 use super::{rise, setup};
 use crate::evidence::event::{ChangeNote, HostNote};
 use crate::evidence::fold::Evidence;
@@ -41,8 +43,8 @@ pub fn of_record(trial: &Trial, evidence: &Evidence, findings: &Findings) -> Vec
     hosts(evidence, &mut found);
     moved(evidence, &mut found);
     family(findings, &mut found);
+    confounded(findings, &mut found);
     environment(findings, &mut found);
-    found.extend(rise::rises(evidence));
     let left_behind: u32 =
         evidence.runs.iter().flat_map(|r| &r.note.roles).map(|role| role.report.left_behind).sum();
     match left_behind {
@@ -60,8 +62,20 @@ pub fn of_numbers(findings: &Findings) -> Vec<String> {
     completion(findings, &mut found);
     left_out(findings, &mut found);
     family(findings, &mut found);
+    confounded(findings, &mut found);
     environment(findings, &mut found);
     found
+}
+
+/// An effect that cannot be told from the one time that its setting was made.
+fn confounded(findings: &Findings, found: &mut Vec<String>) {
+    let primary = |f: &&SplitPlotFinding| findings.family.responses.contains(&f.response);
+    for seen in findings.split_plots.iter().filter(primary) {
+        let open = seen.found.as_ref().is_none_or(SplitPlot::is_confounded);
+        if open && !found.contains(&seen.sentence) {
+            found.push(seen.sentence.clone());
+        }
+    }
 }
 
 fn annotated(findings: &Findings, found: &mut Vec<String>) {
@@ -154,7 +168,8 @@ fn links(evidence: &Evidence, found: &mut Vec<String>) {
     }
 }
 
-/// What single runs give ground for, each kind once with its count and the first that was seen.
+/// What single runs give ground for, each kind once with its count and the first that was seen, and what all
+/// runs of a cell cost more than the control's.
 pub fn of_runs(evidence: &Evidence) -> Vec<String> {
     let mut kinds: BTreeMap<&String, (usize, &String)> = BTreeMap::new();
     for (what, seen) in evidence.runs.iter().flat_map(|row| &row.note.cautions) {
@@ -164,7 +179,7 @@ pub fn of_runs(evidence: &Evidence) -> Vec<String> {
     let line = |(what, (count, seen)): (&String, (usize, &String))| {
         format!("In {count} of {all} runs: {what} (first: {seen}).")
     };
-    kinds.into_iter().map(line).collect()
+    kinds.into_iter().map(line).chain(rise::rises(evidence)).collect()
 }
 
 fn sessions(trial: &Trial, evidence: &Evidence, found: &mut Vec<String>) {

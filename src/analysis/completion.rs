@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::effect::ALPHA;
-use super::findings::Effect;
+use super::findings::{CellSummary, Effect};
 use super::proportion::fisher;
 use crate::model::outcome::RunOutcome;
 
@@ -30,6 +30,13 @@ pub fn bars_equivalent(effect: &Effect) -> Option<String> {
         return Some(words(effect, &arm, &control));
     }
     (by_units(effect) != Ordering::Equal).then(|| units(effect))
+}
+
+/// Cells whose measured runs did not complete all of their units, each in a sentence with the four counts.
+pub fn undone(cells: &[CellSummary]) -> Vec<String> {
+    let work = cells.iter().filter_map(|cell| Some((cell, cell.work?)));
+    let short = work.filter(|(_, work)| work.success < work.declared);
+    short.map(|(cell, work)| format!("{}: {}.", cell.cell, work.words())).collect()
 }
 
 /// Which side completed the smaller part of its units of work; equal where none are declared.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::record_args::{AnnotateArgs, ExportArgs, ReportArgs, ShowArgs};
 use super::versus::VersusArgs;
 use crate::agent::AgentArgs;
 use crate::tool::Tool;
@@ -60,8 +61,12 @@ pub enum Command {
     Unpublish(UnpublishArgs),
     /// Judge a record by what is published: pass, regression, stale baseline and more, each with its exit code
     Gate(GateArgs),
+    /// Measure every released artifact of a window, and name the release in which the level changed
+    Ladder(super::ladder::LadderArgs),
     /// List the records of a campaign with outcomes, verdicts and the trend of the primary response
     History(HistoryArgs),
+    /// Write a record in the format of another tool: OpenMetrics, JUnit, Markdown, Bencher, CSV or Parquet
+    Export(ExportArgs),
     /// Lay two records beside each other: every fact that differs, and every number that moved
     Compare(CompareArgs),
     /// Judge a CSV table or hyperfine's JSON export as a record is judged
@@ -281,65 +286,6 @@ pub struct RerunArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct ReportArgs {
-    /// Folder of the record
-    pub record: PathBuf,
-    /// Open the page in the desktop's browser
-    #[arg(long)]
-    pub open: bool,
-    /// Draw with no other letters than ASCII; a terminal whose locale is not UTF-8 gets that anyway
-    #[arg(long, conflicts_with = "json")]
-    pub ascii: bool,
-    /// Answer as JSON on standard output
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct ShowArgs {
-    /// Folder of the record
-    pub record: PathBuf,
-    /// Id of the cell, as tables and the report show it
-    #[arg(long, value_name = "ID")]
-    pub cell: String,
-    /// Draw with no other letters than ASCII; a terminal whose locale is not UTF-8 gets that anyway
-    #[arg(long, conflicts_with = "json")]
-    pub ascii: bool,
-    /// Answer as JSON on standard output
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Takes a run out of the analysis of its record, or back into it.
-///
-/// There is no other way to leave a run out. Nothing is deleted: the run, who annotated it, when and
-/// why stay in the record, and every report gives the verdict with the run and without it. The run
-/// counts as rejected, so that an arm that loses more runs than its control cannot win by that.
-#[derive(Debug, Args)]
-#[command(after_help = ANNOTATE_EXAMPLES)]
-pub struct AnnotateArgs {
-    /// Folder of the record
-    pub record: PathBuf,
-    /// The run, as CELL#BLOCK.ATTEMPT; may be given several times
-    #[arg(long = "run", value_name = "RUN", required = true)]
-    pub runs: Vec<String>,
-    /// Take it out of the analysis, because of this
-    #[arg(long, value_name = "REASON", conflicts_with = "valid", required_unless_present = "valid")]
-    pub invalid: Option<String>,
-    /// Take it back into the analysis, because of this
-    #[arg(long, value_name = "REASON")]
-    pub valid: Option<String>,
-    /// Answer as JSON on standard output
-    #[arg(long)]
-    pub json: bool,
-}
-
-const ANNOTATE_EXAMPLES: &str = "\
-Examples:
-  fieldtrial annotate RECORD --run 'size=64/new#3.1' --invalid 'the cable was pulled at 14:02'
-  fieldtrial annotate RECORD --run 'size=64/new#3.1' --valid 'it was the other cable'";
-
-#[derive(Debug, Args)]
 #[command(after_help = COMPARE_EXAMPLES)]
 pub struct CompareArgs {
     /// Folder of the earlier record
@@ -384,6 +330,13 @@ pub struct AnalyseArgs {
     /// Column that says in what order runs were made; without it row order means nothing
     #[arg(long, value_name = "COLUMN")]
     pub order: Option<String>,
+    /// Factors that were set once for a group of runs, such as one that needs a reboot. They are judged by how
+    /// often they were set
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub whole_plot: Vec<String>,
+    /// Column that says which setting of --whole-plot each row belongs to [default: every block made each once]
+    #[arg(long, value_name = "COLUMN", requires = "whole_plot")]
+    pub group: Option<String>,
     /// Look for changes of level along the rows, one value each, which this column names. Rows stand in
     /// the order of --order, else in that of the file
     #[arg(long, value_name = "COLUMN", conflicts_with_all = ["ladder", "control", "factors", "samples"])]

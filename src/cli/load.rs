@@ -49,6 +49,11 @@ pub fn load_text(campaign: Source) -> Result<Loaded, Failure> {
     load_from(campaign, Path::new(""), None, None, None)
 }
 
+/// The same for a campaign that was made of the one in `path`, where relative paths start.
+pub fn load_as(campaign: Source, path: &Path, hosts_override: Option<&Path>) -> Result<Loaded, Failure> {
+    load_from(campaign, path, hosts_override, None, None)
+}
+
 /// Reads the files of a record; relative paths in its hosts file start from the folder that the
 /// original lay in.
 pub fn load_record(folder: &Folder, evidence: &Evidence) -> Result<Loaded, Failure> {

@@ -9,12 +9,14 @@ mod compare;
 mod derive;
 mod desktop;
 mod exit;
+mod export;
 mod failure;
 mod gate;
 mod history;
 mod hosts;
 mod init;
 mod lab;
+mod ladder;
 mod load;
 mod patience;
 mod plan;
@@ -22,6 +24,7 @@ mod plan_roles;
 mod progress;
 mod prune;
 mod publish;
+mod record_args;
 mod report;
 mod restore;
 mod run;
@@ -84,12 +87,14 @@ fn dispatch(command: Command) -> Outcome {
         Command::Cancel(args) => cancel::cancel(&args),
         Command::Prune(args) => prune::prune(&args),
         Command::Report(args) => report::report(&args),
+        Command::Export(args) => export::export(&args),
         Command::Show(args) => show::show(&args),
         Command::Annotate(args) => annotate::annotate(&args),
         Command::Publish(args) => publish::publish(&args),
         Command::Unpublish(args) => publish::unpublish(&args),
         Command::Gate(args) => gate::gate(&args),
         Command::History(args) => history::history(&args),
+        Command::Ladder(args) => ladder::ladder(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Restore(args) => restore::restore(&args),
         Command::Hosts(command) => hosts::hosts(&command),

@@ -28,6 +28,8 @@ pub struct Progress {
 
 /// Without a terminal a line is printed for whatever went wrong, and else at most this often.
 const LINE_EVERY: Duration = Duration::from_secs(1);
+/// Lines shown of what went wrong with a cell or run; the record has them all.
+const SHOWN: usize = 6;
 
 impl Progress {
     /// From here on Ctrl-C is a request to stop, no longer the end of the process.
@@ -67,19 +69,22 @@ impl Progress {
         }
     }
 
-    fn step(&mut self, line: String, notable: bool) {
+    /// What the line says in its further lines stands below it.
+    fn step(&mut self, text: String, notable: bool) {
+        let (line, more) = text.split_once('\n').map_or((text.as_str(), ""), |(line, more)| (line, more));
+        let more: String = more.lines().take(SHOWN).map(|line| format!("\n    {line}")).collect();
         self.done += 1;
         let (done, total) = (self.done, self.total);
         if let Some(bar) = &self.bar {
             bar.inc(1);
             if notable {
-                bar.println(visible(&line));
+                bar.println(visible(&format!("{line}{more}")));
             }
             bar.set_message(self.tally());
         } else if notable || done == total || self.last_line.elapsed() >= LINE_EVERY {
             self.last_line = Instant::now();
             let left = self.began.elapsed().mul_f64((total.saturating_sub(done)) as f64 / done as f64);
-            aside(format_args!("[{done}/{total}] {line}; about {} s left", left.as_secs()));
+            aside(format_args!("[{done}/{total}] {line}; about {} s left{more}", left.as_secs()));
         }
     }
 
@@ -134,8 +139,7 @@ impl Watch for Progress {
         let name = note.outcome.name();
         *self.counts.entry(name).or_default() += 1;
         let notable = note.outcome != RunOutcome::Measured;
-        let reason =
-            note.reason.as_deref().map(|r| format!(": {}", r.replace('\n', "; "))).unwrap_or_default();
+        let reason = note.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
         self.step(format!("{name}  {}{reason}", note.run), notable);
     }
 

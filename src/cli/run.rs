@@ -28,7 +28,7 @@ pub fn run(args: &RunArgs) -> Outcome {
     let loaded = load(&args.campaign.campaign, args.campaign.hosts.as_deref())?;
     let mut start = Start::of(args, &loaded.campaign.name)?;
     let (folder, mut exits) =
-        carry_out_from(&mut start, &loaded, &args.reports, &args.lab, args.campaign.json)?;
+        carry_out_from(&mut start, &loaded, &args.reports, &args.lab, Some(args.campaign.json))?;
     if args.gate {
         let record = folder.path().to_owned();
         let (lab, json) = (args.lab.clone(), args.campaign.json);
@@ -52,7 +52,7 @@ pub fn carry_out(
     loaded: &Loaded,
     reports: &Path,
     lab: &LabArgs,
-    json: bool,
+    json: Option<bool>,
 ) -> Result<(Folder, Vec<Exit>), Failure> {
     carry_out_from(&mut Start::default(), loaded, reports, lab, json)
 }
@@ -62,7 +62,7 @@ fn carry_out_from(
     loaded: &Loaded,
     reports: &Path,
     lab: &LabArgs,
-    json: bool,
+    json: Option<bool>,
 ) -> Result<(Folder, Vec<Exit>), Failure> {
     let plan = loaded.plan(&BTreeMap::new())?;
     loaded.print_warnings();
@@ -79,7 +79,7 @@ fn carry_out_from(
     };
     let ended =
         session.conduct(&folder, &loaded.campaign_folder, &plan, &Evidence::default(), Asked::Rest)?;
-    let exits = finish(&folder, &plan, &ended, Some(json), false)?;
+    let exits = finish(&folder, &plan, &ended, json, false)?;
     Ok((folder, exits))
 }
 
@@ -203,6 +203,7 @@ fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: Option<bool>, again
     if !again {
         super::history::remember(folder, &evidence)?;
     }
+    super::history::pages(&super::publish::campaign_folder(folder)?);
     let expect = &plan.campaign.expect;
     let mut exits = if again { rerun_exits(&evidence, expect) } else { exits(&evidence, expect) };
     let next = match again {

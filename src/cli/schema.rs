@@ -6,6 +6,7 @@ use super::args::{Arguments, SchemaArgs, SchemaOf};
 use super::failure::{Failure, Outcome};
 use super::voice::answer;
 use crate::evidence::{counters, rows, runs, sheet};
+use crate::export::summary;
 use crate::{analysis, campaign, compare, dead_end, gate, inventory};
 
 pub fn schema(args: &SchemaArgs) -> Outcome {
@@ -17,8 +18,11 @@ pub fn schema(args: &SchemaArgs) -> Outcome {
         SchemaOf::Comparison => compare::comparison::schema(),
         SchemaOf::Gate => gate::judge::schema(),
         SchemaOf::Columns => {
-            let sheets =
-                [runs::any()].into_iter().chain(rows::any()).chain([counters::any()]).collect::<Vec<_>>();
+            let sheets = [runs::any()]
+                .into_iter()
+                .chain(rows::any())
+                .chain([counters::any(), summary::any()])
+                .collect::<Vec<_>>();
             answer(sheet::dictionary(&sheets).csv().trim_end())?;
             return Ok(vec![]);
         }

@@ -132,6 +132,7 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
             .iter()
             .map(|(name, levels)| (name.clone(), levels.iter().map(text).collect()))
             .collect(),
+        hard_to_change: campaign.hard_to_change.clone(),
         arms: campaign
             .arms
             .iter()
@@ -158,6 +159,13 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
         outputs_may_differ: match &campaign.workload {
             Workload::Packets(_) => false,
             Workload::Command(command) => command.verify.output == OutputRule::Ignored,
+        },
+        values: match &campaign.workload {
+            Workload::Packets(_) => IndexMap::new(),
+            Workload::Command(command) => {
+                let values = command.roles.iter().flat_map(|role| &role.values);
+                values.map(|value| (value.name.clone(), value.unit.clone())).collect()
+            }
         },
         stamps: match &campaign.workload {
             Workload::Packets(packets) => packets.stamps.map_or("", Stamps::name).into(),

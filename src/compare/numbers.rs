@@ -79,6 +79,7 @@ fn both(old: &Trial, new: &Trial, pairs: &[Pair]) -> Trial {
         cells: cells.collect(),
         blocks: vec![Block::named("")],
         differences: BTreeMap::new(),
+        hard_to_change: vec![],
     }
 }
 

@@ -19,7 +19,7 @@ pub struct Answers {
     pub proof: Proof,
     pub texts: Texts,
     pub faults: Vec<String>,
-    /// Invocations of one run that answered each otherwise.
+    /// Invocations of one run that answered each otherwise, or roles whose same input differs.
     pub odd: Option<Difference>,
 }
 
@@ -47,13 +47,24 @@ pub fn answers(
                 found.proof.programs.insert(input.path.clone(), input.sha256.clone());
                 continue;
             }
-            found.proof.identity.insert(
-                key(&format!("input {}", input.path)),
-                format!("sha256 {}, {} bytes", input.sha256, input.bytes),
-            );
+            let fact = format!("sha256 {}, {} bytes", input.sha256, input.bytes);
+            let name = format!("input {}", input.path);
+            match found.proof.identity.get(&name) {
+                Some(other) if *other != fact => {
+                    let reason =
+                        format!("the {name} is another file for {} than for a role before it", role.name);
+                    let evidence =
+                        vec![format!("before: {other}"), format!("{} on {}: {fact}", role.name, role.host)];
+                    found.odd.get_or_insert(Difference { reason, evidence });
+                }
+                _ => drop(found.proof.identity.insert(name, fact)),
+            }
         }
-        if let Some(program) = &report.program {
-            found.proof.programs.insert(note.command.clone(), program.sha256.clone());
+        // What prepares the work decides about it as well.
+        for note in notes.iter().filter(|note| note.role == role.name) {
+            if let Some(program) = &note.report.program {
+                found.proof.programs.insert(note.command.clone(), program.sha256.clone());
+            }
         }
         if role.ends == Ends::ByItself {
             found.proof.answer.insert(key("end"), format!("{:?}", report.end));

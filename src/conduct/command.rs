@@ -68,7 +68,8 @@ fn role(whole: &CommandWork, work: &RoleWork, timeout_ms: u64, purpose: Purpose)
         let each = setup.filter(|(_, time)| *time == SetupTime::Each);
         let each = each
             .map(|(program, _)| Step { phase: Phase::Setup, spec: phase_spec(work, program, timeout_ms) });
-        each.into_iter().chain([Step { phase, spec: spec.clone() }])
+        let ready = spec.ready.clone().filter(|_| phase.is_run());
+        each.into_iter().chain([Step { phase, spec: JobSpec { ready, ..spec.clone() } }])
     };
     let mut prepare = vec![];
     if let Some((program, SetupTime::Untimed | SetupTime::Response)) = setup {

@@ -235,7 +235,11 @@ impl Pass<'_> {
         let Some(index) = self.index_of(job) else { return };
         let flag = |name: &str| event.get(name).and_then(Value::as_bool) == Some(true);
         match event.get("event").and_then(Value::as_str) {
-            Some("ready") => self.states[index].ready = true,
+            Some("ready") => {
+                // What the warm-up says is not said of the work.
+                let phase = self.ran.iter().rev().find(|ran| ran.job == job).map(|ran| ran.phase);
+                self.states[index].ready |= phase == Some(Phase::Run);
+            }
             Some("identified") => {
                 let took = event.get("took_ms").and_then(Value::as_u64).unwrap_or(0);
                 self.began += Duration::from_millis(took);

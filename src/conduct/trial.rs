@@ -204,6 +204,7 @@ impl Trial<'_> {
             },
         };
         self.watch.proving(candidates.len() as u64);
+        let mut past = None;
         for Candidate { cell, work } in candidates {
             if self.watch.stop() != Stop::No {
                 return Ok(Some(Ended::Stopped));
@@ -259,9 +260,21 @@ impl Trial<'_> {
                 roles: proven.roles,
             }))?;
             match verdict {
-                Ok(verified) => {
+                Ok(mut verified) => {
                     self.watch.proven(&id, None);
                     (self.note)(Event::Cell(note(self.plan, *cell, Fate::Live, None)))?;
+                    // Only the control of the point under way is still compared line by line.
+                    match *cell == control {
+                        true => {
+                            if let Some(Standing::Proven(past)) =
+                                past.and_then(|past| standing.get_mut(&past))
+                            {
+                                past.cut();
+                            }
+                            past = Some(control);
+                        }
+                        false => verified.cut(),
+                    }
                     standing.insert(*cell, Standing::Proven(verified));
                 }
                 Err((stage, difference)) => self.turn_down(*cell, stage, difference, standing)?,
@@ -280,7 +293,9 @@ impl Trial<'_> {
         standing: &mut HashMap<u64, Standing>,
     ) -> io::Result<()> {
         let id = self.plan.id(cell);
-        self.watch.proven(&id, Some(&difference.reason));
+        let told: Vec<&str> =
+            [&difference.reason].into_iter().chain(&difference.evidence).map(String::as_str).collect();
+        self.watch.proven(&id, Some(&told.join("\n")));
         if self.before.cells.get(&id).is_some_and(|c| c.fate == Fate::Live) {
             let reason = format!("live before, but now {}", difference.reason);
             standing.insert(cell, Standing::Lapsed(reason));
@@ -323,6 +338,9 @@ impl Trial<'_> {
                     order
                 }
             };
+            if !self.plan.campaign.hard_to_change.is_empty() {
+                self.preparation.start_over(self.lab, self.plan, self.note)?;
+            }
             let places: HashMap<CellId, u32> = places.into_iter().zip(1..).collect();
             for cell in order {
                 let id = self.plan.id(cell);

@@ -17,7 +17,7 @@ pub enum Stop {
 pub trait Watch {
     /// Proofs of `cells` cells begin.
     fn proving(&mut self, cells: u64);
-    /// A proof was accepted, or refused with a reason.
+    /// A proof was accepted, or refused: a sentence, then its evidence line by line.
     fn proven(&mut self, cell: &CellId, refusal: Option<&str>);
     /// Runs begin; `runs` are still to be done in this session, as far as is known. Again where more
     /// blocks are found to be needed.

@@ -114,7 +114,12 @@ impl Plan {
     pub fn order(&self, block: u32) -> impl Iterator<Item = u64> + '_ {
         let blocks = &self.campaign.blocks;
         let arms = self.arms().len() as u64;
-        block_order(blocks.order, blocks.seed, block, self.grid.points(), arms)
+        let hard = |name: &str| self.campaign.hard_to_change.iter().any(|known| known == name);
+        let group = |point: u64| match self.campaign.hard_to_change.is_empty() {
+            true => 0,
+            false => self.grid.corner_of(point, &hard),
+        };
+        block_order(blocks.order, blocks.seed, block, (self.grid.points(), arms), &group)
             .into_iter()
             .map(move |(point, arm)| point * arms + arm)
             .filter(|cell| self.rules.is_empty() || !matches!(self.decision(*cell), Decision::Excluded(_)))

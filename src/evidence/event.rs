@@ -94,11 +94,17 @@ pub struct Opening {
     pub workload: String,
     pub responses: Vec<Response>,
     pub variables: IndexMap<String, Vec<String>>,
+    /// Variables that were set once for a group of runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hard_to_change: Vec<String>,
     pub arms: Vec<ArmNote>,
     pub accept: Vec<String>,
     /// Nothing of what commands print had to be equal.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outputs_may_differ: bool,
+    /// Units of values that are taken from outputs, by their names.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub values: IndexMap<String, String>,
     /// `software` or `hardware`: who stamps received frames; empty where nothing was asked of stamps.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stamps: String,

@@ -153,7 +153,8 @@ pub fn metrics(evidence: &Evidence) -> Vec<(String, String)> {
         if !found.iter().any(|(known, _)| known == name) {
             let offered = name.starts_with(metric::OFFERED_RATE).then_some("frames/s");
             let unit = responses.iter().find(|r| r.name == *name).map(|r| r.unit.as_str());
-            found.push((name.clone(), unit.or(offered).unwrap_or("unit unknown").to_owned()));
+            let told = opening.and_then(|o| o.values.get(name)).map(String::as_str);
+            found.push((name.clone(), unit.or(told).or(offered).unwrap_or("unit unknown").to_owned()));
         }
     }
     found

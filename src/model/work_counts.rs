@@ -44,6 +44,14 @@ impl WorkCounts {
         product(self.success, other.declared).cmp(&product(other.success, self.declared))
     }
 
+    /// `30 of 240 units done, 210 timed out, 0 transport errors, 0 wrong answers`.
+    pub fn words(&self) -> String {
+        format!(
+            "{} of {} units done, {} timed out, {} transport errors, {} wrong answers",
+            self.success, self.declared, self.timeout, self.transport_error, self.wrong_answer
+        )
+    }
+
     /// Completed part of the declared work; None where none was declared.
     pub fn completed(&self) -> Option<f64> {
         (self.declared > 0).then(|| self.success as f64 / self.declared as f64)

@@ -71,7 +71,10 @@ pub fn cells(evidence: &Evidence, findings: &Findings, response: &str, scale: &S
             cell: cell.cell.0.clone(),
             kind: word(cell.kind),
             fate: cell.fate.name().to_owned(),
-            outcomes: counts(&cell.outcomes),
+            outcomes: match &cell.work {
+                Some(work) => format!("{}; {}", counts(&cell.outcomes), work.words()),
+                None => counts(&cell.outcomes),
+            },
             complete: cell.outcomes.iter().all(|(name, n)| name == RunOutcome::Measured.name() || *n == 0),
             summary: of(cell)
                 .filter(|r| cell.fate == Fate::Live || r.n > 0)

@@ -3,6 +3,8 @@
 pub mod again;
 pub mod annotated;
 pub mod asked;
+pub mod beside;
+pub mod campaign;
 pub mod cells;
 pub mod compared;
 pub mod dead_ends;
@@ -21,6 +23,7 @@ pub mod table;
 pub mod terminal;
 #[cfg(test)]
 mod tests;
+pub mod trend;
 pub mod view;
 
 pub use page::{PageError, page};

@@ -80,6 +80,7 @@ pub fn hosts(evidence: &Evidence) -> Vec<HostView> {
             facts.extend(set);
             let back = evidence.put_back.iter().filter(|(s, n)| s == session && n.host == note.host);
             facts.extend(back.flat_map(|(_, n)| put_back(n)));
+            facts.extend(programs(evidence, *session, &note.host));
             HostView {
                 host: note.host.clone(),
                 session: session + 1,
@@ -90,6 +91,32 @@ pub fn hosts(evidence: &Evidence) -> Vec<HostView> {
             }
         })
         .collect()
+}
+
+/// What was built on a host in a session, and which programs were brought there.
+fn programs(evidence: &Evidence, session: usize, host: &str) -> Vec<(String, String)> {
+    let builds = evidence.builds.iter().filter(|(s, note)| *s == session && note.host == host);
+    let built = builds.map(|(_, note)| {
+        let first = |text: &String| text.lines().next().unwrap_or_default().to_owned();
+        let parts = [
+            Some(note.command.clone()),
+            note.toolchain.as_ref().map(|line| format!("toolchain {line}")),
+            note.target.as_ref().map(|target| format!("target {target}")),
+            note.profile.as_ref().map(|profile| format!("profile {profile}")),
+            note.output.as_ref().map(|file| format!("made {} bytes, sha256 {}", file.bytes, file.sha256)),
+            note.failure.as_ref().map(first),
+            note.log.as_ref().map(|log| format!("log {log}")),
+        ];
+        ("built".to_owned(), parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
+    });
+    let brought = evidence.artifacts.iter().filter(|(s, note)| *s == session && note.host == host);
+    let brought = brought.map(|(_, note)| {
+        let version = note.version.as_ref().map_or(String::new(), |line| format!("; it says {line}"));
+        let file = &note.file;
+        let text = format!("{}: {} bytes, sha256 {}{version}", note.from, file.bytes, file.sha256);
+        ("artifact".to_owned(), text)
+    });
+    built.chain(brought).collect()
 }
 
 fn put_back(note: &PutBackNote) -> Vec<(String, String)> {

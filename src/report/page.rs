@@ -15,13 +15,15 @@ use crate::evidence::fold::Evidence;
 pub struct PageError(#[from] tera::Error);
 
 /// Names end in `.html` so that every value is escaped; the style sheet holds no values.
-const TEMPLATES: [(&str, &str); 10] = [
+const TEMPLATES: [(&str, &str); 12] = [
     ("page.html", include_str!("templates/page.html")),
     ("style.html", include_str!("templates/style.html")),
     ("asked.html", include_str!("templates/asked.html")),
     ("answer.html", include_str!("templates/answer.html")),
     ("cells.html", include_str!("templates/cells.html")),
     ("rejected.html", include_str!("templates/rejected.html")),
+    ("campaign.html", include_str!("templates/campaign.html")),
+    ("published.html", include_str!("templates/published.html")),
     ("annotated.html", include_str!("templates/annotated.html")),
     ("turned_down.html", include_str!("templates/turned_down.html")),
     ("runs.html", include_str!("templates/runs.html")),
@@ -33,10 +35,15 @@ const TEMPLATES: [(&str, &str); 10] = [
 /// # Errors
 /// Only a fault in our own templates.
 pub fn page(evidence: &Evidence, findings: &Findings) -> Result<String, PageError> {
+    render("page.html", &Context::from_serialize(&view(evidence, findings))?)
+}
+
+/// One page from its template.
+pub(super) fn render(name: &str, context: &Context) -> Result<String, PageError> {
     let mut tera = Tera::new();
     tera.register_filter("parts", parts);
     tera.add_raw_templates(TEMPLATES)?;
-    let html = tera.render("page.html", &Context::from_serialize(&view(evidence, findings))?)?;
+    let html = tera.render(name, context)?;
     // Whatever a program wrote, an escape sequence in it must not act where the page is printed.
     Ok(visible(&html))
 }

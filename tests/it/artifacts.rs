@@ -10,7 +10,9 @@ use fieldtrial::model::digest;
 use fieldtrial::model::outcome::{Fate, RunOutcome};
 use fieldtrial::record::{Folder, read};
 
-use crate::desk::{Desk, code, stderr, stdout};
+use crate::desk::{Desk, code, only_record, stderr, stdout};
+use crate::lab::Lab;
+use crate::over_ssh::{run, text, tx_and_rx, write};
 use crate::process::told;
 use crate::scene::token;
 
@@ -189,6 +191,16 @@ fn every_distinct_build_is_made_once_and_its_facts_and_log_are_kept() {
     let runs = measured(&desk);
     assert_eq!(runs.len(), 4);
     assert_eq!(std::fs::read_to_string(&count).unwrap(), "x\nx\n", "once for each arm");
+    let page = std::fs::read_to_string(desk.record("reports").join("index.html")).unwrap();
+    for word in [
+        "toolchain cc 12.2",
+        "target noarch",
+        "profile release",
+        "log builds/here-",
+        "out/app-* of the build",
+    ] {
+        assert!(page.contains(word), "the page does not say `{word}`");
+    }
     let evidence = evidence(&desk);
     let builds: Vec<_> = evidence.builds.iter().map(|(_, note)| note).collect();
     assert_eq!(builds.len(), 2);
@@ -229,4 +241,38 @@ fn builds_that_would_overwrite_each_other_are_refused_by_check() {
     let output = desk.fieldtrial(&["check", "c.yaml"]);
     assert_eq!(code(&output), 2, "{}", told(&output));
     assert!(stderr(&output).contains("overwrite each other"), "{}", told(&output));
+}
+
+#[test]
+fn hosts_reached_over_ssh_are_sent_what_they_lack_and_their_roles_wait_for_each_other() {
+    let Some(lab) = Lab::two_hosts() else { return };
+    tx_and_rx(&lab, crate::lab::TEST_INTERFACE, "10s");
+    // Over a piece of the line, so that it goes in several.
+    let program =
+        format!("#!/bin/sh\n# {}\necho up\n[ $1 = serve ] && exec sleep 60\n:\n", "x".repeat(600_000));
+    write(&lab, "app", &program);
+    let role = "artifact: {path: app}";
+    let campaign = write(
+        &lab,
+        "c.yaml",
+        &format!(
+            "campaign: c\nquestion: q?\nhosts: hosts.yaml\npilot: true\ncontrol: {{}}\nworkload:\n  roles:\n    \
+             server: {{on: rx, {role}, run: ['${{artifact}}', serve], ready: {{line: up}}, ends: {{with: client}}}}\n    \
+             client: {{on: tx, {role}, run: ['${{artifact}}', call], after: server}}\n\
+             blocks: {{count: 2, order: forward}}\ntimeout: 20s\n"
+        ),
+    );
+    for (reports, uploaded) in [("first", true), ("second", false)] {
+        let output = run(&lab, &["run", text(&campaign), "--reports", reports]);
+        assert_eq!(code(&output), 0, "{}", told(&output));
+        let record = only_record(&lab.folder().join(reports));
+        let evidence = read(&Folder::open(&record).unwrap()).unwrap().evidence;
+        let notes: Vec<_> = evidence.artifacts.iter().map(|(_, n)| (n.host.as_str(), n.uploaded)).collect();
+        assert_eq!(notes, [("rx", uploaded), ("tx", uploaded)]);
+        assert!(
+            evidence.runs.iter().all(|row| row.note.outcome == RunOutcome::Measured),
+            "{}",
+            told(&output)
+        );
+    }
 }

@@ -10,7 +10,7 @@ use fieldtrial::campaign;
 use fieldtrial::conduct::lab::{JobId, Lab, LabError, LabEvent};
 use fieldtrial::conduct::{Asked, Ended, Preparation, Stop, Trial, Watch};
 use fieldtrial::design::plan::Plan;
-use fieldtrial::evidence::event::{Event, RunNote, Session, SessionKind};
+use fieldtrial::evidence::event::{Event, Session, SessionKind};
 use fieldtrial::evidence::fold::Evidence;
 use fieldtrial::inventory;
 use fieldtrial::model::cell::{CellId, RunKey};
@@ -21,7 +21,7 @@ use fieldtrial::model::outcome::{Fate, RunOutcome};
 use fieldtrial::yaml::Source;
 use serde_json::json;
 
-use crate::spine_hold::StandInHosts;
+use crate::spine_hold::{Silent, StandInHosts};
 
 type Act = Box<dyn FnMut(&str, &JobSpec, u64) -> Result<JobReport, LabError>>;
 
@@ -129,18 +129,6 @@ impl Lab for StandIn {
     }
     fn look(&mut self, host: &str, _ports: &BTreeMap<String, String>) -> Result<Facts, LabError> {
         Ok(self.hosts.look(host))
-    }
-}
-
-pub struct Silent(Stop);
-impl Watch for Silent {
-    fn proving(&mut self, _cells: u64) {}
-    fn proven(&mut self, _cell: &CellId, _refusal: Option<&str>) {}
-    fn measuring(&mut self, _runs: u64) {}
-    fn run_began(&mut self, _run: &RunKey) {}
-    fn run_ended(&mut self, _note: &RunNote) {}
-    fn stop(&self) -> Stop {
-        self.0
     }
 }
 
@@ -300,29 +288,6 @@ fn the_same_command_doing_half_the_work_on_another_host_is_refused() {
     assert_eq!(fate(&evidence, "host=h2/new"), Fate::Refused);
     let reason = evidence.cells[&CellId("host=h2/control".into())].reason.clone().unwrap();
     assert!(reason.contains("another program than in host=h1/control"), "{reason}");
-}
-
-#[test]
-fn our_deadline_is_a_timeout_and_a_status_of_124_is_a_failure() {
-    // Case E03, and T07: the limit is never a result.
-    let plan = plan(TWO_ARMS);
-    let mut lab = StandIn::new(|_, spec, job| {
-        let mut report = report(spec, &words(spec)[0], "same");
-        match (job > 2, words(spec)[0].as_str()) {
-            (true, "old") => report.end = End::TimedOut,
-            (true, _) => report.end = End::Exited(124),
-            _ => {}
-        }
-        Ok(report)
-    });
-    let mut evidence = Evidence::default();
-    assert_eq!(session(&plan, &mut lab, &mut evidence, Asked::Rest, Stop::No), Ended::Complete);
-    let outcomes = outcomes(&evidence);
-    assert_eq!(outcomes[&("/control".into(), 1, 1)], RunOutcome::TimedOut);
-    assert_eq!(outcomes[&("/new".into(), 1, 1)], RunOutcome::Failed);
-    let row = &evidence.runs[0].note;
-    assert!(row.reason.as_ref().unwrap().contains("still running after 60 s"), "{row:?}");
-    assert!(row.values.contains_key("wall_time"), "what had been observed is kept");
 }
 
 #[test]

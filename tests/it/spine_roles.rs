@@ -1,12 +1,12 @@
 //! The order in which roles start, and what of them is asked to end, against a stand-in lab.
 
-use fieldtrial::conduct::{Asked, Stop};
+use fieldtrial::conduct::{Asked, Ended, Stop};
 use fieldtrial::evidence::fold::Evidence;
 use fieldtrial::model::cell::CellId;
 use fieldtrial::model::job::End;
-use fieldtrial::model::outcome::Fate;
+use fieldtrial::model::outcome::{Fate, RunOutcome};
 
-use crate::spine::{StandIn, TWO_ARMS, fate, plan, report, session, words};
+use crate::spine::{StandIn, TWO_ARMS, fate, outcomes, plan, report, session, words};
 
 #[test]
 fn a_missing_program_costs_one_check_and_no_run() {
@@ -24,6 +24,29 @@ fn a_missing_program_costs_one_check_and_no_run() {
     assert_eq!(fate(&evidence, "/new"), Fate::Refused);
     assert!(evidence.cells[&CellId("/new".into())].reason.as_ref().unwrap().contains("no such program"));
     assert_eq!(lab.log.iter().filter(|l| l.contains("new")).count(), 1);
+}
+
+#[test]
+fn our_deadline_is_a_timeout_and_a_status_of_124_is_a_failure() {
+    // Case E03, and T07: the limit is never a result.
+    let plan = plan(TWO_ARMS);
+    let mut lab = StandIn::new(|_, spec, job| {
+        let mut report = report(spec, &words(spec)[0], "same");
+        match (job > 2, words(spec)[0].as_str()) {
+            (true, "old") => report.end = End::TimedOut,
+            (true, _) => report.end = End::Exited(124),
+            _ => {}
+        }
+        Ok(report)
+    });
+    let mut evidence = Evidence::default();
+    assert_eq!(session(&plan, &mut lab, &mut evidence, Asked::Rest, Stop::No), Ended::Complete);
+    let outcomes = outcomes(&evidence);
+    assert_eq!(outcomes[&("/control".into(), 1, 1)], RunOutcome::TimedOut);
+    assert_eq!(outcomes[&("/new".into(), 1, 1)], RunOutcome::Failed);
+    let row = &evidence.runs[0].note;
+    assert!(row.reason.as_ref().unwrap().contains("still running after 60 s"), "{row:?}");
+    assert!(row.values.contains_key("wall_time"), "what had been observed is kept");
 }
 
 /// What is done in the proof of a campaign of one cell with these roles, without hosts and arguments.

@@ -1,0 +1,156 @@
+//! The ladder over real programs: one release reads its whole input before it rejects it on four bytes.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::desk::{Desk, code, stdout};
+use crate::process::told;
+
+/// Enough that reading and summing it takes many times what starting a program does, on any machine.
+const CORPUS: u64 = 96 << 20;
+
+const CAMPAIGN: &str = "\
+campaign: scan
+question: Is an ordinary capture rejected quickly?
+hosts: hosts.yaml
+control: {set: {release: releases/app-0.5.121}}
+workload:
+  command:
+    on: here
+    run: ['${artifact}', CORPUS]
+    artifact: {path: '${release}'}
+blocks: {count: 4}
+timeout: 30s
+responses: [{name: wall_time, primary: true}]
+";
+
+/// Answers after four bytes.
+const GOOD: &str = "#!/bin/sh\n# RELEASE\nhead -c 4 \"$1\" >/dev/null\necho 'no pcapng'\n";
+/// Answers the same after all of them.
+const BAD: &str = "#!/bin/sh\n# RELEASE\ncksum \"$1\" >/dev/null\necho 'no pcapng'\n";
+/// Answers something else.
+const WRONG: &str = "#!/bin/sh\n# RELEASE\necho 'pcapng'\n";
+
+struct Shelf {
+    desk: Desk,
+}
+
+impl Shelf {
+    fn new() -> Shelf {
+        let desk = Desk::new("");
+        let corpus = desk.path().join("corpus");
+        std::fs::File::create(&corpus).unwrap().set_len(CORPUS).unwrap();
+        desk.write("c.yaml", &CAMPAIGN.replace("CORPUS", corpus.to_str().unwrap()));
+        std::fs::create_dir(desk.path().join("releases")).unwrap();
+        Shelf { desk }
+    }
+
+    fn release(&self, version: &str, script: &str) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.desk.write(&format!("releases/app-{version}"), &script.replace("RELEASE", version));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    fn climb(&self, rest: &[&str]) -> (i32, Value) {
+        let args = [&["ladder", "c.yaml", "--artifacts", "releases/*", "--json"], rest].concat();
+        let output = self.desk.fieldtrial(&args);
+        let answer =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", told(&output)));
+        (code(&output), answer)
+    }
+}
+
+fn change(climb: &Value) -> (String, String) {
+    // A byte more in a script is a change too, and too small to be called one.
+    let changes = climb["found"]["changes"].as_array().unwrap();
+    let change = changes.iter().find(|change| change["below_smallest_step"] == false).expect("a cliff");
+    (change["after"].as_str().unwrap().to_owned(), change["name"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn the_release_that_reads_everything_is_named_and_the_control_stands_after_it() {
+    let shelf = Shelf::new();
+    for version in ["0.5.99", "0.5.116", "0.5.117"] {
+        shelf.release(version, GOOD);
+    }
+    for version in ["0.5.118", "0.5.121"] {
+        shelf.release(version, BAD);
+    }
+    let (exit, answer) = shelf.climb(&[]);
+    assert_eq!(exit, 0, "{answer}");
+    let names: Vec<&str> =
+        answer["releases"].as_array().unwrap().iter().map(|r| r["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["0.5.99", "0.5.116", "0.5.117", "0.5.118", "0.5.121"], "ordered as versions");
+    let climbs = answer["steps"][0]["climbs"].as_array().unwrap();
+    let of = |name: &str| climbs.iter().find(|climb| climb["response"] == name).unwrap();
+    assert_eq!(change(of("wall_time")), ("0.5.117".into(), "0.5.118".into()), "{answer}");
+    assert_eq!(change(of("bytes_read")), ("0.5.117".into(), "0.5.118".into()), "the clue: {answer}");
+    let control = of("wall_time")["control"].as_str().unwrap();
+    assert!(control.contains("0.5.121 stands at or after the change from 0.5.117 to 0.5.118"), "{control}");
+    let record = PathBuf::from(answer["steps"][0]["record"].as_str().unwrap());
+    assert!(shelf.desk.path().join(record).join("ladder.json").is_file());
+}
+
+#[test]
+fn a_bisection_measures_a_grid_and_then_only_between_the_two_ends_of_the_cliff() {
+    let shelf = Shelf::new();
+    for patch in 0..12 {
+        shelf.release(&format!("1.{patch}.0"), if patch < 7 { GOOD } else { BAD });
+    }
+    // What was read is exact, also on a machine that has other work; that the time shows it too is told above.
+    let campaign = std::fs::read_to_string(shelf.desk.path().join("c.yaml")).unwrap();
+    let exact = campaign.replace(
+        "[{name: wall_time, primary: true}]",
+        "[{name: bytes_read, primary: true}, {name: wall_time}]",
+    );
+    shelf.desk.write("c.yaml", &exact);
+    let output = shelf.desk.fieldtrial(&["ladder", "c.yaml", "--artifacts", "releases/*", "--bisect"]);
+    assert_eq!(code(&output), 0, "{}", told(&output));
+    let text = stdout(&output);
+    assert!(text.contains("1.6.0") && text.contains("1.7.0"), "{text}");
+    let (_, answer) = shelf.climb(&["--bisect", "--blocks", "4"]);
+    let steps = answer["steps"].as_array().unwrap();
+    assert!((2..5).contains(&steps.len()), "{answer}");
+    let last = steps.last().unwrap()["climbs"].as_array().unwrap();
+    let read = last.iter().find(|climb| climb["response"] == "bytes_read").unwrap();
+    assert_eq!(change(read), ("1.6.0".into(), "1.7.0".into()), "{answer}");
+    assert_eq!(steps[0]["climbs"][0]["rungs"].as_array().unwrap().len(), 5, "a coarse grid first");
+}
+
+#[test]
+fn a_release_that_answers_otherwise_is_never_timed_and_equal_ones_have_no_cliff() {
+    let shelf = Shelf::new();
+    shelf.release("1.0", GOOD);
+    shelf.release("1.1", WRONG);
+    shelf.release("1.2", GOOD);
+    let (exit, answer) = shelf.climb(&["--control", "1.2"]);
+    assert_eq!(exit, 4, "{answer}");
+    let climbs = answer["steps"][0]["climbs"].as_array().unwrap();
+    let read = climbs.iter().find(|climb| climb["response"] == "bytes_read").unwrap();
+    assert_eq!((&read["rungs"][1]["median"], &read["rungs"][0]["n"]), (&Value::Null, &4.into()), "{answer}");
+    assert!(read["rungs"][1]["reason"].as_str().unwrap().starts_with("refused"), "{answer}");
+    assert_eq!(read["found"]["changes"], serde_json::json!([]), "{answer}");
+    assert!(read["control"].as_str().unwrap().starts_with("no change was found"), "{answer}");
+}
+
+#[test]
+fn mistakes_are_told_before_anything_is_measured() {
+    let shelf = Shelf::new();
+    shelf.release("1.0", GOOD);
+    let ask = |args: &[&str]| {
+        let output = shelf.desk.fieldtrial(&[&["ladder", "c.yaml"], args].concat());
+        assert_eq!(code(&output), 2, "{}", told(&output));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(ask(&["--artifacts", "nothing/*"]).contains("no file fits nothing/*"));
+    assert!(ask(&["--artifacts", "releases/*"]).contains("at least two releases, found 1"));
+    shelf.release("old", GOOD);
+    assert!(ask(&["--artifacts", "releases/*"]).contains("`app-old` has neither a version"));
+    assert!(ask(&["--releases", "a,b", "--control", "c"]).contains("no release is called `c`"));
+    assert!(ask(&["--releases", "a,b", "--setting", "mode"]).contains("no setting `mode`"));
+    assert!(ask(&["--artifacts", "https://198.18.9.9/app#12"]).contains("expected # and the SHA-256"));
+    assert!(ask(&["--history"]).contains("has no history of scan"));
+    assert!(!shelf.desk.path().join("reports").exists());
+}
