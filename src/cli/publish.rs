@@ -81,6 +81,7 @@ pub fn publish(args: &PublishArgs) -> Outcome {
     }
     book.entries.push(Entry::Published(entry.clone()));
     held.store(&book)?;
+    super::history::pages(&campaign);
     tell(&campaign.join(PUBLISHED), &entry, args.json)?;
     Ok(vec![])
 }
@@ -127,6 +128,7 @@ pub fn unpublish(args: &UnpublishArgs) -> Outcome {
         why: args.why.clone(),
     }));
     held.store(&book)?;
+    super::history::pages(&campaign);
     let now = standing(&book);
     match args.json {
         true => answer_json(&json!({ "unpublished": record, "in_force": now }))?,

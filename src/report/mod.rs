@@ -3,7 +3,10 @@
 pub mod again;
 pub mod annotated;
 pub mod asked;
+pub mod beside;
+pub mod campaign;
 pub mod cells;
+pub mod compared;
 pub mod crossings;
 pub mod dead_ends;
 pub mod dots;
@@ -28,6 +31,7 @@ pub mod terminal;
 #[cfg(test)]
 mod tests;
 pub mod trail;
+pub mod trend;
 pub mod variance;
 pub mod view;
 

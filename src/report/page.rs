@@ -1,6 +1,5 @@
 //! One self-contained page for a record.
 
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tera::{Context, Kwargs, State, Tera, Value};
 
@@ -20,7 +19,7 @@ const STYLE: &str = include_str!("templates/style.css");
 const SCRIPT: &str = include_str!("templates/page.js");
 
 /// Names end in `.html` where values are escaped; style and script hold none.
-const TEMPLATES: [(&str, &str); 20] = [
+const TEMPLATES: [(&str, &str); 22] = [
     ("page.html", include_str!("templates/page.html")),
     ("head.html", include_str!("templates/head.html")),
     ("style.css", STYLE),
@@ -34,6 +33,8 @@ const TEMPLATES: [(&str, &str); 20] = [
     ("card.html", include_str!("templates/card.html")),
     ("figure.html", include_str!("templates/figure.html")),
     ("rejected.html", include_str!("templates/rejected.html")),
+    ("campaign.html", include_str!("templates/campaign.html")),
+    ("published.html", include_str!("templates/published.html")),
     ("annotated.html", include_str!("templates/annotated.html")),
     ("turned_down.html", include_str!("templates/turned_down.html")),
     ("again.html", include_str!("templates/again.html")),
@@ -48,7 +49,7 @@ const TEMPLATES: [(&str, &str); 20] = [
 /// # Errors
 /// Only a fault in our own templates.
 pub fn page(evidence: &Evidence, findings: &Findings) -> Result<String, PageError> {
-    render("page.html", &view(evidence, findings))
+    render("page.html", Context::from_serialize(&view(evidence, findings))?)
 }
 
 /// One of our templates with its values, under a policy that lets no other script or style act, and nothing
@@ -56,11 +57,10 @@ pub fn page(evidence: &Evidence, findings: &Findings) -> Result<String, PageErro
 ///
 /// # Errors
 /// Only a fault in our own templates.
-pub(super) fn render(template: &str, values: &impl Serialize) -> Result<String, PageError> {
+pub(super) fn render(template: &str, mut context: Context) -> Result<String, PageError> {
     let mut tera = Tera::new();
     tera.register_filter("parts", parts);
     tera.add_raw_templates(TEMPLATES)?;
-    let mut context = Context::from_serialize(values)?;
     context.insert("policy", &policy());
     let html = tera.render(template, &context)?;
     // Whatever a program wrote, an escape sequence in it must not act where the page is printed.

@@ -4,6 +4,13 @@ pub mod duration;
 pub mod flow_prove;
 pub mod flow_rules;
 pub mod flow_table;
+pub mod http_client;
+pub mod http_load;
+pub mod http_permits;
+pub mod http_request;
+pub mod http_result;
+pub mod http_serve;
+pub mod http_turns;
 pub mod input;
 pub mod latency;
 pub mod nic_counters;
@@ -26,6 +33,8 @@ mod tests_receive;
 use clap::Subcommand;
 
 use flow_rules::FlowRulesArgs;
+use http_load::HttpLoadArgs;
+use http_serve::HttpServeArgs;
 use nic_counters::NicCountersArgs;
 use packet_receive::PacketReceiveArgs;
 use packet_send::PacketSendArgs;
@@ -37,6 +46,8 @@ pub enum Tool {
     PacketReceive(PacketReceiveArgs),
     NicCounters(NicCountersArgs),
     FlowRules(FlowRulesArgs),
+    HttpServe(HttpServeArgs),
+    HttpLoad(HttpLoadArgs),
 }
 
 impl Tool {
@@ -49,6 +60,8 @@ impl Tool {
             Self::PacketReceive(args) => packet_receive::run(args),
             Self::NicCounters(args) => nic_counters::run(args),
             Self::FlowRules(args) => flow_rules::run(args),
+            Self::HttpServe(args) => http_serve::run(args),
+            Self::HttpLoad(args) => http_load::run(args),
         }
     }
 }
