@@ -28,6 +28,17 @@ impl Factor {
         Factor { name: name.to_owned(), levels: levels.into_iter().map(str::to_owned).collect(), codes }
     }
 
+    /// The same with one level in front, which is then the reference of comparisons.
+    pub fn led_by(mut self, level: &str) -> Factor {
+        if let Some(place) = self.levels.iter().position(|l| l == level) {
+            self.levels[..=place].rotate_right(1);
+            for code in self.codes.iter_mut().filter(|code| **code <= place) {
+                *code = if *code == place { 0 } else { *code + 1 };
+            }
+        }
+        self
+    }
+
     fn complaint(&self, n: usize) -> Option<String> {
         if self.codes.len() != n {
             return Some(format!(
@@ -153,6 +164,8 @@ mod tests {
         assert_eq!(Factor::of("size", &["1518", "64", "512"]).levels, ["64", "512", "1518"]);
         assert_eq!(Factor::of("size", &["64", "large", "512"]).levels, ["512", "64", "large"]);
         assert_eq!(Factor::of("a", &["1", "-1", "1"]).codes, [1, 0, 1]);
+        let led = Factor::of("arm", &["new", "old", "mmap"]).led_by("old");
+        assert_eq!((led.levels.join(" "), led.codes), ("old mmap new".to_owned(), vec![2, 0, 1]));
     }
 
     #[test]

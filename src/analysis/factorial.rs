@@ -50,6 +50,13 @@ fn crossed(trial: &Trial) -> impl Iterator<Item = &Cell> {
     trial.cells.iter().filter(|cell| cell.kind != ArmKind::Twin)
 }
 
+/// The control comes first among the arms, so that comparisons start from it.
+fn of(trial: &Trial, varying: &Varying, column: &[&str]) -> Factor {
+    let factor = Factor::of(&varying.name, column);
+    let control = trial.cells.iter().find(|c| varying.is_arm && c.kind == ArmKind::Control);
+    control.map_or(factor.clone(), |c| factor.led_by(&c.arm))
+}
+
 fn level<'a>(cell: &'a Cell, name: &str, is_arm: bool) -> &'a str {
     if is_arm { &cell.arm } else { cell.levels.get(name).map_or("", |l| l) }
 }
@@ -164,7 +171,7 @@ pub fn gather(
         }
     }
     let factors: Vec<Factor> =
-        names.iter().zip(&labels).map(|(varying, column)| Factor::of(&varying.name, column)).collect();
+        names.iter().zip(&labels).map(|(varying, column)| of(trial, varying, column)).collect();
     let block = Factor::of("block", &of_block);
     let group = Factor::of("setting", &of_group);
     Ok(Gathered { y, factors, block: (block.levels.len() > 1).then_some(block), group })

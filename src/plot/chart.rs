@@ -83,7 +83,7 @@ pub struct Chart<'t> {
 
 /// Width at which a figure fits a phone; wider screens have several in a row.
 pub const NARROW: f64 = 340.0;
-const TOP: f64 = 20.0;
+const TOP: f64 = 30.0;
 const RIGHT: f64 = 12.0;
 const BOTTOM: f64 = 34.0;
 /// Of a letter of the ticks.
@@ -144,7 +144,7 @@ impl Chart<'_> {
                     let at = x.at(*value);
                     svg.line("cut", (at, TOP), (at, bottom));
                     if at > free {
-                        svg.text("l in", (at + 2.0, TOP + 8.0), name);
+                        svg.text("l in", (at - 2.0, TOP - 4.0), name);
                         free = at + LETTER * name.chars().count() as f64 + 4.0;
                     }
                 }
@@ -154,7 +154,15 @@ impl Chart<'_> {
                 svg.line(&class("level", series), (left, y.at(*at)), (right, y.at(*at)));
             }
             Layer::Line { series, points } => svg.path(&class("run", series), &through(points, x, y, false)),
-            Layer::Steps { series, points } => svg.path(&class("run", series), &through(points, x, y, true)),
+            Layer::Steps { series, points } => {
+                svg.path(&class("run", series), &through(points, x, y, true));
+                // Shapes tell curves apart for eyes that colours do not.
+                let mut solid = points.iter().filter(|p| p.0.is_finite() && p.1.is_finite());
+                let middle = solid.clone().count() / 2;
+                if let Some((px, py)) = solid.nth(middle) {
+                    svg.raw(&mark(*series, x.at(*px), y.at(*py)));
+                }
+            }
             Layer::Dust { series, points } => {
                 let mut d = String::new();
                 for (px, py) in points.iter().filter(|p| p.1.is_finite()) {
@@ -168,7 +176,7 @@ impl Chart<'_> {
                     let drawn = match dot.y.is_finite() && (!self.y.log || dot.y > 0.0) {
                         true => mark(*series, px, y.at(dot.y)),
                         false => {
-                            let path = format!("M{} {}m-3-3l6 6m0-6l-6 6", at(px), at(TOP + 14.0));
+                            let path = format!("M{} {}m-3-3l6 6m0-6l-6 6", at(px), at(TOP + 5.0));
                             format!("<path class=\"gone\" d=\"{path}\"/>")
                         }
                     };

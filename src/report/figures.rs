@@ -50,6 +50,9 @@ pub fn in_order(drawn: &Drawn, cell: &CellSummary, control: Option<&CellId>) -> 
     let series = series_of(trail.evidence, &cell.arm);
     let control = control.filter(|control| **control != cell.cell);
     let own = trail.counted(&cell.cell);
+    if own.is_empty() {
+        return None;
+    }
     let mark = |place: &usize| {
         let note = &trail.row(*place).note;
         let value = trail.value(*place, drawn.response);

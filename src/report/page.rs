@@ -2,7 +2,6 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tera::{Context, Kwargs, State, Tera, Value};
 
@@ -52,7 +51,7 @@ const TEMPLATES: [(&str, &str); 22] = [
 /// # Errors
 /// Only a fault in our own templates.
 pub fn page(evidence: &Evidence, findings: &Findings) -> Result<String, PageError> {
-    render("page.html", &view(evidence, findings))
+    render("page.html", Context::from_serialize(&view(evidence, findings))?)
 }
 
 /// One of our templates with its values, under a policy that lets no other script or style act, and nothing
@@ -60,11 +59,10 @@ pub fn page(evidence: &Evidence, findings: &Findings) -> Result<String, PageErro
 ///
 /// # Errors
 /// Only a fault in our own templates.
-pub(super) fn render(template: &str, values: &impl Serialize) -> Result<String, PageError> {
+pub(super) fn render(template: &str, mut context: Context) -> Result<String, PageError> {
     let mut tera = Tera::new();
     tera.register_filter("parts", parts);
     tera.add_raw_templates(TEMPLATES)?;
-    let mut context = Context::from_serialize(values)?;
     context.insert("policy", &policy());
     let html = tera.render(template, &context)?;
     // Whatever a program wrote, an escape sequence in it must not act where the page is printed.

@@ -161,9 +161,10 @@ fn numbers(cell: &CellSummary, summary: Option<&ResponseSummary>, scale: &Scale)
             None => format!("none: {}", r.absent.get(name).map_or("it cannot be told", String::as_str)),
         };
         let interval = r.interval.map_or(String::new(), |i| {
-            format!(" ({} at {} confidence)", scale.between(i.low, i.high), confidence(i.confidence))
+            format!(", {} at {} confidence", scale.between(i.low, i.high), confidence(i.confidence))
         });
-        say("Median", format!("{}{interval}", super::cells::median(r, scale, "none")));
+        let median = format!("{} {}", super::cells::median(r, scale, "none"), scale.heading);
+        say("Median", format!("{}{interval}", median.trim_end()));
         if let (Some(low), Some(high)) = (r.min, r.max) {
             say("Range", format!("{} to {}", scale.text(low), scale.with_unit(high)));
         }

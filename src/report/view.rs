@@ -61,6 +61,8 @@ pub struct View {
     pub any_samples: bool,
     pub crossings: Vec<CrossingsView>,
     pub variances: Vec<VarianceView>,
+    /// What is said of factors that are hard to change, from the error between their groups.
+    pub split_plots: Vec<String>,
     pub points: Vec<PointView>,
     pub all_cells: usize,
     pub full_cells: usize,
@@ -183,6 +185,7 @@ pub fn view(evidence: &Evidence, findings: &Findings) -> View {
         responses: responses(&trail, findings, &scales),
         crossings: crossings::crossings(findings, &unit),
         variances: variance::variances(findings),
+        split_plots: split_plots(findings),
         points: primary.map_or(vec![], |r| points::points(&trail, findings, r, &unit(&r.name))),
         all_cells: findings.cells.len(),
         full_cells: trail.full(),
@@ -216,6 +219,15 @@ fn answer(findings: &Findings, pooled: &Effect) -> AnswerView {
     let points: Vec<EffectView> = findings.effects.iter().filter(same).map(effect).collect();
     let glance = (2..=POINTS_AT_A_GLANCE).contains(&points.len()) && pooled.points > 0;
     AnswerView { effect: effect(pooled), points: if glance { points } else { vec![] } }
+}
+
+/// On the scale of the answers, for the responses that decide.
+fn split_plots(findings: &Findings) -> Vec<String> {
+    let told = findings.split_plots.iter().filter(|s| {
+        findings.family.responses.contains(&s.response)
+            && s.scale == crossings::scale(findings, &s.response).word()
+    });
+    told.map(|s| s.sentence.clone()).collect()
 }
 
 fn responses(trail: &Trail, findings: &Findings, scales: &BTreeMap<String, Scale>) -> Vec<ResponseView> {

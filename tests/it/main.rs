@@ -27,6 +27,7 @@ mod load;
 mod method;
 mod mistakes;
 mod over_ssh;
+mod page;
 mod phases;
 mod process;
 mod promises;
