@@ -19,9 +19,13 @@
 //! | `embedded` | W | the lab in a box: namespaces, links and agents that we make ourselves | model, remote |
 //! | `record` | W | the archive: writer, reader, layout, what is published, history | model, evidence, gate |
 //! | `analysis` | P | evidence → Findings: summary and effects | model, evidence |
+//! | `compare` | P | two records beside each other: facts that differ, numbers that moved | model, evidence, analysis |
 //! | `release` | P | what a program file says of itself, and in which order releases came | – |
 //! | `gate` | P | records against what was published: levels, floors, verdicts, refusals | model, evidence, analysis |
-//! | `report` | P | Findings → pages and tables | model, analysis, evidence, gate |
+//! | `export` | P | findings and rows in the formats of other tools | model, analysis, evidence, report |
+//! | `plot` | P | figures as SVG text: axes, charts, forest rows, bars | – |
+//! | `report` | P | Findings → pages and tables | model, analysis, evidence, gate, plot, compare |
+//! | `schedule` | P | a campaign on a calendar: expressions, their dates, units for systemd and cron | – |
 //! | `agent` | H | the servant on a host: serve, facts, journal, lease, children | model, protocol, setting, nic |
 //! | `setting` | H | one file per host setting: read, apply, put back | model, nic |
 //! | `nic` | H | the doorway to the kernel: links, counters and flow rules | model |
@@ -34,22 +38,26 @@ pub mod agent;
 pub mod analysis;
 pub mod campaign;
 pub mod cli;
+pub mod compare;
 pub mod conduct;
 pub mod dead_end;
 pub mod design;
 pub mod embedded;
 pub mod evidence;
+pub mod export;
 pub mod gate;
 pub mod inventory;
 pub mod model;
 pub mod nic;
 pub mod packet;
+pub mod plot;
 pub mod protocol;
 pub mod record;
 pub mod release;
 pub mod remote;
 pub mod report;
 pub mod rule;
+pub mod schedule;
 pub mod setting;
 pub mod tool;
 pub mod verify;

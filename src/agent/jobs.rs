@@ -34,7 +34,7 @@ const READS_AT_END: usize = 1024;
 
 enum State {
     /// Its files are being hashed; true when it was stopped meanwhile.
-    Reading(JobSpec, bool),
+    Reading(Box<JobSpec>, bool),
     Running(Box<Live>),
     /// The two streams, then the files that were asked for.
     Ended(Vec<Kept>),
@@ -110,7 +110,7 @@ impl Jobs {
         if self.all.len() >= MOST_JOBS {
             return Err(format!("{MOST_JOBS} jobs are remembered already; forget some"));
         }
-        self.all.insert(job, State::Reading(spec, false));
+        self.all.insert(job, State::Reading(Box::new(spec), false));
         Ok(())
     }
 

@@ -9,7 +9,9 @@ use super::drift::Halves;
 use super::effect::ALPHA;
 use super::findings::{Findings, Verdict};
 use super::reversal::{Agreement, Reversal};
+use super::split_plot::SplitPlot;
 use super::trial::Trial;
+use super::whole_plot::SplitPlotFinding;
 use super::{rise, setup};
 use crate::evidence::event::{ChangeNote, HostNote};
 use crate::evidence::fold::Evidence;
@@ -41,6 +43,7 @@ pub fn of_record(trial: &Trial, evidence: &Evidence, findings: &Findings) -> Vec
     hosts(evidence, &mut found);
     moved(evidence, &mut found);
     family(findings, &mut found);
+    confounded(findings, &mut found);
     environment(findings, &mut found);
     let left_behind: u32 =
         evidence.runs.iter().flat_map(|r| &r.note.roles).map(|role| role.report.left_behind).sum();
@@ -59,8 +62,20 @@ pub fn of_numbers(findings: &Findings) -> Vec<String> {
     completion(findings, &mut found);
     left_out(findings, &mut found);
     family(findings, &mut found);
+    confounded(findings, &mut found);
     environment(findings, &mut found);
     found
+}
+
+/// An effect that cannot be told from the one time that its setting was made.
+fn confounded(findings: &Findings, found: &mut Vec<String>) {
+    let primary = |f: &&SplitPlotFinding| findings.family.responses.contains(&f.response);
+    for seen in findings.split_plots.iter().filter(primary) {
+        let open = seen.found.as_ref().is_none_or(SplitPlot::is_confounded);
+        if open && !found.contains(&seen.sentence) {
+            found.push(seen.sentence.clone());
+        }
+    }
 }
 
 fn annotated(findings: &Findings, found: &mut Vec<String>) {

@@ -208,7 +208,9 @@ pub fn best_arc(logs: &[f64], shortest: usize) -> Option<(f64, usize, usize)> {
                 continue;
             }
             let sum = sums[to] - sums[from];
-            let strength = sum * sum * n as f64 / (length as f64 * (n - length) as f64);
+            let inside = from > 0 && to < n;
+            let counts = if inside { INSIDE } else { 1.0 };
+            let strength = counts * sum * sum * n as f64 / (length as f64 * (n - length) as f64);
             if best.is_none_or(|(most, ..)| strength > most) {
                 best = Some((strength, from, to));
             }
@@ -216,6 +218,11 @@ pub fn best_arc(logs: &[f64], shortest: usize) -> Option<(f64, usize, usize)> {
     }
     best
 }
+
+/// What an arc with both ends inside the row counts, against a step with one. It may be laid in many more
+/// places, so that with equal weight it costs steps their power: a 3 % step at the newest of five releases
+/// (three blocks, sd 1 %) is found by 82 % with 1, 88 % with this, and 90 % without any such arcs.
+const INSIDE: f64 = 0.6;
 
 /// Longest arc inside a row that is looked at as one.
 const LONGEST_ARC: usize = 50;

@@ -26,13 +26,14 @@ pub fn analyse(trial: &Trial, blocks: &[u32]) -> Vec<FactorialFinding> {
 }
 
 /// A variable, or the arm, with the number of its levels.
-struct Varying {
-    name: String,
+pub struct Varying {
+    pub name: String,
     is_arm: bool,
     levels: usize,
 }
 
-fn varying(trial: &Trial) -> Vec<Varying> {
+/// What the grid crosses: variables with several levels, and the arm where there are several.
+pub fn varying(trial: &Trial) -> Vec<Varying> {
     let variables = trial.cells.first().map(|c| c.levels.keys()).into_iter().flatten();
     let columns = variables.map(|name| (name.clone(), false)).chain([("arm".to_owned(), true)]);
     let counted = columns.map(|(name, is_arm)| {
@@ -64,7 +65,7 @@ fn one(trial: &Trial, blocks: &[u32], response: usize, scale: Scale, names: &[Va
         absent: BTreeMap::new(),
     };
     let gathered = gather(trial, blocks, response, scale, names, &mut found.not_used);
-    let fitted = gathered.and_then(|(y, factors, block)| {
+    let fitted = gathered.and_then(|Gathered { y, factors, block, .. }| {
         let block = block.as_ref();
         found.two_level = two_level::effects(&y, &factors, block)
             .map_err(|why| {
@@ -95,8 +96,8 @@ pub fn interactions(trial: &Trial, blocks: &[u32]) -> Vec<InteractionFinding> {
         let gathered = gather(trial, blocks, response, Scale::Linear, &names, &mut 0);
         // The margin of a linear analysis is in the unit, and interactions take a relative one.
         let margin = asked.margin.filter(|_| asked.scale == Scale::Log);
-        let pairs = gathered
-            .map(|(y, factors, block)| every_pair::interactions(&y, &factors, block.as_ref(), margin));
+        let pairs =
+            gathered.map(|of| every_pair::interactions(&of.y, &of.factors, of.block.as_ref(), margin));
         let pairs = pairs.unwrap_or_else(|why| {
             absent.insert("pairs".to_owned(), why);
             vec![]
@@ -106,17 +107,26 @@ pub fn interactions(trial: &Trial, blocks: &[u32]) -> Vec<InteractionFinding> {
     (0..trial.responses.len()).map(one).collect()
 }
 
-type Observations = (Vec<f64>, Vec<Factor>, Option<Factor>);
+/// Measured values with their levels.
+pub struct Gathered {
+    pub y: Vec<f64>,
+    pub factors: Vec<Factor>,
+    /// None where there is only one.
+    pub block: Option<Factor>,
+    /// The settings that runs shared: stretches of a block in which nothing that is hard to change changed,
+    /// or what the data themselves name.
+    pub group: Factor,
+}
 
 /// Measured values with their levels; the others are counted.
-fn gather(
+pub fn gather(
     trial: &Trial,
     blocks: &[u32],
     response: usize,
     scale: Scale,
     names: &[Varying],
     not_used: &mut u64,
-) -> Result<Observations, String> {
+) -> Result<Gathered, String> {
     let combinations = names.iter().map(|v| v.levels).fold(1usize, usize::saturating_mul);
     if combinations > MOST_COMBINATIONS {
         return Err(format!(
@@ -126,6 +136,8 @@ fn gather(
     let mut y = vec![];
     let mut labels: Vec<Vec<&str>> = names.iter().map(|_| vec![]).collect();
     let mut of_block: Vec<&str> = vec![];
+    let mut of_group: Vec<String> = vec![];
+    let hard: Vec<&Varying> = names.iter().filter(|v| trial.hard_to_change.contains(&v.name)).collect();
     for cell in crossed(trial) {
         for run in blocks.iter().flat_map(|b| cell.in_block(*b)) {
             let Reading::Value(value) = run.readings[response] else {
@@ -134,7 +146,18 @@ fn gather(
             };
             let on = scale.of(value);
             y.push(on.ok_or_else(|| format!("{value} of {} has no logarithm", cell.id))?);
-            of_block.push(&trial.blocks[run.block as usize].label);
+            let block = &trial.blocks[run.block as usize].label;
+            of_block.push(block);
+            of_group.push(match (&run.group, hard.is_empty()) {
+                (_, true) => String::new(),
+                (Some(named), _) => named.to_string(),
+                // A session that went on with a block set everything again.
+                (None, _) => {
+                    hard.iter().fold(format!("block {block}, session {}", run.session + 1), |group, v| {
+                        format!("{group}, {} {}", v.name, level(cell, &v.name, v.is_arm))
+                    })
+                }
+            });
             for (varying, column) in names.iter().zip(&mut labels) {
                 column.push(level(cell, &varying.name, varying.is_arm));
             }
@@ -143,5 +166,6 @@ fn gather(
     let factors: Vec<Factor> =
         names.iter().zip(&labels).map(|(varying, column)| Factor::of(&varying.name, column)).collect();
     let block = Factor::of("block", &of_block);
-    Ok((y, factors, (block.levels.len() > 1).then_some(block)))
+    let group = Factor::of("setting", &of_group);
+    Ok(Gathered { y, factors, block: (block.levels.len() > 1).then_some(block), group })
 }

@@ -17,6 +17,7 @@ use super::first_place::FirstPlace;
 use super::noise_floor::{NoiseFloor, Together};
 use super::reversal::Reversal;
 use super::two_level::TwoLevel;
+use super::whole_plot::SplitPlotFinding;
 use crate::model::arm::ArmKind;
 use crate::model::cell::CellId;
 use crate::model::outcome::Fate;
@@ -60,6 +61,9 @@ pub struct Findings {
     pub factorials: Vec<FactorialFinding>,
     /// Two-way interactions of each response, on both scales; empty where fewer than two factors vary.
     pub interactions: Vec<InteractionFinding>,
+    /// What was set once for a group of runs, judged by the groups, on both scales; empty where nothing was.
+    #[serde(default)]
+    pub split_plots: Vec<SplitPlotFinding>,
     /// Whether something moved while the runs were made, response by response.
     pub environment: Vec<EnvironmentFinding>,
     /// Where levels change along a ladder or a history, response by response; empty where not asked.

@@ -1,12 +1,12 @@
 //! Change points of a history: one value a record, in order.
 
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
 
 use super::change_point::{
-    ChangePoints, Cut, Search, Spread, best_arc, levels, mean, sentence, spread, step_p, summary, tell,
+    ChangePoints, Cut, Search, Spread, best_arc, mean, sentence, spread, summary, tell,
 };
-use super::shuffle::{sampled_p, shuffle};
+use super::segmentation::{Stretch, cuts, prune};
+use super::shuffle::shuffle;
 use super::tail::t_two_sided;
 
 /// Fewest points that are searched.
@@ -42,10 +42,9 @@ pub fn change_points(points: &[(String, f64)], search: &Search) -> ChangePoints 
     if logs.len() < FEWEST {
         notes.push(format!("{} points are too few to search, {FEWEST} are needed.", logs.len()));
     }
-    let mut cuts = vec![];
-    cut(&logs, (0, logs.len()), search, &mut cuts);
-    cuts.sort_by_key(|cut| cut.at);
-    prune(&logs, &mut cuts, search.alpha);
+    let stretch = |from: usize, to: usize| (to - from >= FEWEST).then(|| Points(logs[from..to].to_vec()));
+    let mut cuts = cuts(logs.len(), search, &stretch);
+    prune(&logs, &mut cuts, search.alpha, 1.0, |cuts| spread(&logs, cuts));
     let within = spread(&logs, &cuts);
     let mut changes = tell(&names, &logs, &cuts, (1.0, within, 0.95), search);
     if let Some(last) = last_alone(&logs, &cuts, search) {
@@ -70,60 +69,24 @@ pub fn change_points(points: &[(String, f64)], search: &Search) -> ChangePoints 
     }
 }
 
-/// Finds the strongest arc of a stretch and searches its parts.
-fn cut(logs: &[f64], (from, to): (usize, usize), search: &Search, cuts: &mut Vec<Cut>) {
-    let stretch = &logs[from..to];
-    if stretch.len() < FEWEST {
-        return;
-    }
-    let Some((strength, a, b)) = scaled(stretch) else { return };
-    let mut shuffled = stretch.to_vec();
-    shuffled.sort_by(f64::total_cmp);
-    let mut random = ChaCha8Rng::seed_from_u64(search.seed);
-    let mut reached = 0;
-    // Once so many shuffles reached it, no number of others makes the p small.
-    let enough = (search.alpha * (1 + search.shuffles) as f64).ceil() as usize;
-    for _ in 0..search.shuffles {
-        shuffle(&mut shuffled, &mut random);
-        reached += usize::from(scaled(&shuffled).is_some_and(|other| other.0 >= strength * (1.0 - 1e-9)));
-        if reached > enough {
-            return;
-        }
-    }
-    let p = sampled_p(reached, search.shuffles);
-    if p > search.alpha {
-        return;
-    }
-    cuts.extend(
-        [a, b].into_iter().filter(|at| *at > 0 && *at < stretch.len()).map(|at| Cut { at: from + at, p }),
-    );
-    for (start, end) in [(0, a), (a, b), (b, stretch.len())] {
-        if end > start {
-            cut(logs, (from + start, from + end), search, cuts);
-        }
-    }
-}
+/// A stretch of points, all of which may change places.
+struct Points(Vec<f64>);
 
-/// The strongest arc over the mean square of successive differences; None where nothing differs.
-fn scaled(logs: &[f64]) -> Option<(f64, usize, usize)> {
-    let (strength, a, b) = best_arc(logs, SHORTEST)?;
-    let squares: f64 = logs.windows(2).map(|pair| (pair[1] - pair[0]) * (pair[1] - pair[0])).sum();
-    (squares > 0.0).then(|| (strength / (squares / (logs.len() - 1) as f64), a, b))
-}
+impl Stretch for Points {
+    /// The strongest arc over the mean square of successive differences.
+    fn strongest(&self) -> Option<(f64, usize, usize)> {
+        let Points(logs) = self;
+        let (strength, a, b) = best_arc(logs, SHORTEST)?;
+        let squares: f64 = logs.windows(2).map(|pair| (pair[1] - pair[0]) * (pair[1] - pair[0])).sum();
+        (squares > 0.0).then(|| (strength / (squares / (logs.len() - 1) as f64), a, b))
+    }
 
-/// Takes back, the weakest first, what does not stand between the levels beside it.
-fn prune(logs: &[f64], cuts: &mut Vec<Cut>, alpha: f64) {
-    while !cuts.is_empty() {
-        let within = spread(logs, cuts);
-        let levels = levels(logs.len(), cuts);
-        let p = levels.windows(2).map(|pair| step_p(logs, (pair[0].0, pair[1].0, pair[1].1), 1.0, within));
-        let weakest = p.enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
-        match weakest {
-            Some((at, p)) if p > alpha => {
-                cuts.remove(at);
-            }
-            _ => return,
-        }
+    fn settle(&mut self) {
+        self.0.sort_by(f64::total_cmp);
+    }
+
+    fn shuffle(&mut self, random: &mut ChaCha8Rng) {
+        shuffle(&mut self.0, random);
     }
 }
 

@@ -11,7 +11,9 @@ use super::rerun::{self, Rerun};
 use super::summary::{Shares, summarise};
 use super::trial::{Arm, Cell, Trial};
 use super::verdict::{self, Circumstances, decide};
-use super::{annotations, caution, completion, environment, factorial, holm, method, of_record, sums};
+use super::{
+    annotations, caution, completion, environment, factorial, holm, method, of_record, sums, whole_plot,
+};
 use crate::evidence::fold::Evidence;
 use crate::evidence::rows::Loss;
 use crate::model::arm::ArmKind;
@@ -68,6 +70,7 @@ pub fn judge_trial(trial: &Trial) -> Findings {
         effects_with_reruns: reruns,
         factorials: factorial::analyse(trial, &blocks),
         interactions: factorial::interactions(trial, &blocks),
+        split_plots: whole_plot::split_plots(trial, &blocks),
         environment: environment::look(trial, &blocks, &twins, &arms),
         change_points: vec![],
         annotations: vec![],
@@ -78,6 +81,7 @@ pub fn judge_trial(trial: &Trial) -> Findings {
             .map(|name| (name.to_owned(), "the data are not a record".to_owned()))
             .into(),
     };
+    whole_plot::warn(&mut findings.factorials, &findings.split_plots);
     findings.cautions = caution::of_numbers(&findings);
     findings
 }

@@ -1,10 +1,10 @@
 //! Change points of a ladder: releases in order, each measured once in every block.
 
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
 
-use super::change_point::{ChangePoints, Cut, Search, Spread, best_arc, levels, step_p, summary, tell};
-use super::shuffle::{sampled_p, shuffle};
+use super::change_point::{ChangePoints, Search, Spread, best_arc, summary, tell};
+use super::segmentation::{Stretch, cuts, prune};
+use super::shuffle::shuffle;
 
 /// Fewest complete blocks: with one, runs of a release cannot agree.
 const FEWEST_BLOCKS: usize = 2;
@@ -34,15 +34,16 @@ pub fn change_points(releases: &[String], blocks: &[Vec<Option<f64>>], search: &
         notes.push(format!("{} blocks lack a release and were left out.", blocks.len() - complete.len()));
     }
     let names: Vec<String> = seen.iter().map(|release| releases[*release].clone()).collect();
-    let mut cuts = vec![];
+    let mut found = vec![];
     if complete.len() < FEWEST_BLOCKS {
         notes.push(format!(
             "{} complete blocks are too few to search, {FEWEST_BLOCKS} are needed.",
             complete.len()
         ));
     } else {
-        cut(&complete, (0, names.len()), search, &mut cuts);
-        cuts.sort_by_key(|cut| cut.at);
+        let part = |from: usize, to: usize| complete.iter().map(|block| centred(&block[from..to])).collect();
+        let stretch = |from: usize, to: usize| (to - from > 1).then(|| Releases(part(from, to)));
+        found = cuts(names.len(), search, &stretch);
     }
     if !complete.len().is_multiple_of(2) {
         notes.push(
@@ -53,8 +54,8 @@ pub fn change_points(releases: &[String], blocks: &[Vec<Option<f64>>], search: &
     let means = means(&complete, names.len());
     let runs = complete.len() as f64;
     let within = replicate_spread(&complete, &means);
-    prune(&means, &mut cuts, (runs, within), search.alpha);
-    let changes = tell(&names, &means, &cuts, (runs, within, 0.95), search);
+    prune(&means, &mut found, search.alpha, runs, |_| within);
+    let changes = tell(&names, &means, &found, (runs, within, 0.95), search);
     ChangePoints {
         n: names.len() as u64,
         sentence: summary(&names, &changes, search),
@@ -68,37 +69,32 @@ pub fn change_points(releases: &[String], blocks: &[Vec<Option<f64>>], search: &
     }
 }
 
-fn cut(blocks: &[Vec<f64>], (from, to): (usize, usize), search: &Search, cuts: &mut Vec<Cut>) {
-    if to - from < 2 {
-        return;
+/// Blocks of a stretch of releases; only inside a block may values change places.
+struct Releases(Vec<Vec<f64>>);
+
+impl Stretch for Releases {
+    /// The strongest arc of release means over the spread of replicates about them. The total is the same
+    /// in every shuffle, so what the right labels explain is missing from the spread.
+    fn strongest(&self) -> Option<(f64, usize, usize)> {
+        let Releases(blocks) = self;
+        let means = means(blocks, blocks[0].len());
+        let (strength, a, b) = best_arc(&means, 1)?;
+        let total: f64 = blocks.iter().flatten().map(|log| log * log).sum();
+        let explained = blocks.len() as f64 * means.iter().map(|mean| mean * mean).sum::<f64>();
+        // Replicates that agree to the last digit leave rounding, which must not be divided by.
+        let rest = (total - explained).max(1e-12 * total);
+        (total > 0.0).then(|| (strength / rest, a, b))
     }
-    let mut stretch: Vec<Vec<f64>> = blocks.iter().map(|block| centred(&block[from..to])).collect();
-    let Some((strength, a, b)) = scaled(&stretch) else { return };
-    stretch.iter_mut().for_each(|block| block.sort_by(f64::total_cmp));
-    stretch.sort_by(|a, b| {
-        a.iter().zip(b).map(|(x, y)| x.total_cmp(y)).find(|o| o.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
-    });
-    let mut random = ChaCha8Rng::seed_from_u64(search.seed);
-    let mut reached = 0;
-    let enough = (search.alpha * (1 + search.shuffles) as f64).ceil() as usize;
-    for _ in 0..search.shuffles {
-        stretch.iter_mut().for_each(|block| shuffle(block, &mut random));
-        reached += usize::from(scaled(&stretch).is_some_and(|other| other.0 >= strength * (1.0 - 1e-9)));
-        if reached > enough {
-            return;
-        }
+
+    fn settle(&mut self) {
+        let Releases(blocks) = self;
+        blocks.iter_mut().for_each(|block| block.sort_by(f64::total_cmp));
+        let first = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x.total_cmp(y)).find(|o| o.is_ne());
+        blocks.sort_by(|a, b| first(a, b).unwrap_or(std::cmp::Ordering::Equal));
     }
-    let p = sampled_p(reached, search.shuffles);
-    if p > search.alpha {
-        return;
-    }
-    cuts.extend(
-        [a, b].into_iter().filter(|at| *at > 0 && *at < to - from).map(|at| Cut { at: from + at, p }),
-    );
-    for (start, end) in [(0, a), (a, b), (b, to - from)] {
-        if end > start {
-            cut(blocks, (from + start, from + end), search, cuts);
-        }
+
+    fn shuffle(&mut self, random: &mut ChaCha8Rng) {
+        self.0.iter_mut().for_each(|block| shuffle(block, random));
     }
 }
 
@@ -106,19 +102,6 @@ fn cut(blocks: &[Vec<f64>], (from, to): (usize, usize), search: &Search, cuts: &
 fn centred(block: &[f64]) -> Vec<f64> {
     let mean = super::change_point::mean(block);
     block.iter().map(|log| log - mean).collect()
-}
-
-/// The strongest arc of release means over the spread of replicates about them. The total is the same
-/// in every shuffle, so what the right labels explain is missing from the spread.
-fn scaled(blocks: &[Vec<f64>]) -> Option<(f64, usize, usize)> {
-    let releases = blocks[0].len();
-    let means = means(blocks, releases);
-    let (strength, a, b) = best_arc(&means, 1)?;
-    let total: f64 = blocks.iter().flatten().map(|log| log * log).sum();
-    let explained = blocks.len() as f64 * means.iter().map(|mean| mean * mean).sum::<f64>();
-    // Replicates that agree to the last digit leave rounding, which must not be divided by.
-    let rest = (total - explained).max(1e-12 * total);
-    (total > 0.0).then(|| (strength / rest, a, b))
 }
 
 fn means(blocks: &[Vec<f64>], releases: usize) -> Vec<f64> {
@@ -141,18 +124,4 @@ fn replicate_spread(blocks: &[Vec<f64>], means: &[f64]) -> Spread {
         })
         .sum();
     Spread { variance: squares / df as f64, df: df as f64 }
-}
-
-/// Takes back, the weakest first, what does not stand between the levels beside it.
-fn prune(means: &[f64], cuts: &mut Vec<Cut>, (runs, within): (f64, Spread), alpha: f64) {
-    while !cuts.is_empty() {
-        let levels = levels(means.len(), cuts);
-        let p = levels.windows(2).map(|pair| step_p(means, (pair[0].0, pair[1].0, pair[1].1), runs, within));
-        match p.enumerate().max_by(|a, b| a.1.total_cmp(&b.1)) {
-            Some((at, p)) if p > alpha => {
-                cuts.remove(at);
-            }
-            _ => return,
-        }
-    }
 }

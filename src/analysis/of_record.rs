@@ -38,6 +38,7 @@ pub fn trial(evidence: &Evidence) -> Trial {
             session: row.session as u32,
             outcome: row.note.outcome,
             reason: row.note.reason.as_deref().map(Into::into),
+            group: None,
             order: Some(at as f64),
             readings,
             work: row.note.work,
@@ -47,6 +48,7 @@ pub fn trial(evidence: &Evidence) -> Trial {
         deadlines: responses.iter().map(|r| deadline.filter(|_| r.name == TIME)).collect(),
         responses,
         pilot: opening.is_some_and(|o| o.pilot),
+        hard_to_change: opening.map_or(vec![], |o| o.hard_to_change.clone()),
         arms: opening
             .map_or(vec![], |o| o.arms.iter().map(|a| Arm { name: a.name.clone(), kind: a.kind }).collect()),
         cells: in_grid_order(evidence)

@@ -27,12 +27,14 @@ pub fn trial(
     let mut complaints = vec![];
     let outcomes = outcomes(table, question, &mut complaints);
     let grid = Grid::of(table, question, &mut complaints);
+    complaints.extend(question.complaints());
     if !complaints.is_empty() {
         return Err(complaints);
     }
     let mut not_used: BTreeMap<String, u64> = BTreeMap::new();
     let mut cells: HashMap<u128, Cell> = HashMap::new();
     let block = question.block.as_ref().map(|b| &table.labels[b]);
+    let group = question.group.as_ref().map(|g| &table.labels[g]);
     let order = question.order.as_ref().map(|o| places(&table.labels[o]));
     for row in 0..table.rows {
         let row = Row { table, question, at: row, outcome: outcomes.as_ref().map(|o| o[row]) };
@@ -48,6 +50,7 @@ pub fn trial(
             session: 0,
             outcome,
             reason: None,
+            group: group.map(|labels| labels.names[labels.codes[row.at] as usize].as_str().into()),
             order: order.as_ref().map(|o| o[row.at]),
             readings,
             work: None,
@@ -75,6 +78,7 @@ pub fn trial(
             deadlines: deadlines(question, &cells),
             responses: responses(question),
             pilot: false,
+            hard_to_change: question.hard_to_change(),
             arms: grid.arms(),
             cells,
             blocks: match block {

@@ -1,5 +1,6 @@
 //! What is asked of a table: which column is what, and how values count.
 
+use super::table::Complaint;
 use crate::model::response::Better;
 use crate::model::scale::Scale;
 
@@ -18,6 +19,10 @@ pub struct Question {
     /// Column of outcomes.
     pub status: Option<String>,
     pub deadline: Option<Deadline>,
+    /// Factors, or the column of the arms, that were set once for a group of runs.
+    pub whole_plot: Vec<String>,
+    /// Column that says which of these settings each row belongs to; None where a block made each once.
+    pub group: Option<String>,
     /// How rows of one cell and block become one value; None where each is a run of its own.
     pub samples: Option<Reduction>,
     pub scale: Scale,
@@ -62,7 +67,38 @@ pub enum Reduction {
     Mean,
 }
 
+/// What the arms are called where they are a factor.
+const ARM: &str = "arm";
+
 impl Question {
+    fn is_arm(&self, column: &str) -> bool {
+        self.control.as_ref().is_some_and(|(arm, _)| arm == column)
+    }
+
+    /// What was set once for a group of runs, by the names that factors have.
+    pub fn hard_to_change(&self) -> Vec<String> {
+        let name = |column: &String| if self.is_arm(column) { ARM.to_owned() } else { column.clone() };
+        self.whole_plot.iter().map(name).collect()
+    }
+
+    /// What is wrong with the question itself.
+    pub fn complaints(&self) -> Vec<Complaint> {
+        let mut found = vec![];
+        for column in self.whole_plot.iter().filter(|c| !self.factors.contains(c) && !self.is_arm(c)) {
+            found.push(Complaint::whole(
+                format!("column `{column}` was set once for a group of runs, and is no factor"),
+                "name it with --factors too, or as the column of --control",
+            ));
+        }
+        if !self.whole_plot.is_empty() && self.block.is_none() && self.group.is_none() {
+            found.push(Complaint::whole(
+                "expected a column that says which runs shared a setting, found none".to_owned(),
+                "give --block where every block made each setting once, else --group",
+            ));
+        }
+        found
+    }
+
     /// Columns that are read as names.
     pub fn label_columns(&self) -> Vec<&String> {
         let arm = self.control.as_ref().map(|(column, _)| column);
@@ -72,6 +108,8 @@ impl Question {
             .chain(along)
             .chain(arm)
             .chain(&self.block)
+            .chain(&self.group)
+            .chain(&self.whole_plot)
             .chain(&self.order)
             .chain(&self.status)
             .collect()

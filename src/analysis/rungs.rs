@@ -55,7 +55,7 @@ pub fn climbs(evidence: &Evidence, releases: &[String], control: &str) -> Vec<Cl
                     release: release.clone(),
                     median: quantile::linear(&values, 0.5),
                     n: values.len() as u64,
-                    reason: values.is_empty().then(|| why(evidence, release, levels)),
+                    reason: values.is_empty().then(|| why(evidence, release, levels, &response.name)),
                 }
             });
             let rungs: Vec<Rung> = rungs.collect();
@@ -103,13 +103,17 @@ fn blocks(
     blocks.into_values().collect()
 }
 
-fn why(evidence: &Evidence, release: &str, levels: &IndexMap<String, String>) -> String {
+fn why(evidence: &Evidence, release: &str, levels: &IndexMap<String, String>, response: &str) -> String {
     let cell = evidence.cells.values().find(|cell| cell.arm == release && cell.levels == *levels);
     match cell {
         Some(cell) if cell.fate != Fate::Live => {
             format!("{}: {}", cell.fate.name(), cell.reason.as_deref().unwrap_or("no reason given"))
         }
-        Some(_) => "no run of it was measured".to_owned(),
+        Some(cell) => {
+            let mut runs = evidence.planned_runs().into_iter().filter(|row| row.note.run.cell == cell.cell);
+            let absent = runs.find_map(|row| row.note.absent.get(response).cloned());
+            absent.unwrap_or_else(|| "no run of it was measured".to_owned())
+        }
         None => "it was not decided".to_owned(),
     }
 }

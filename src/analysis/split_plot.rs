@@ -24,6 +24,13 @@ pub struct SplitPlot {
     pub absent: BTreeMap<String, String>,
 }
 
+impl SplitPlot {
+    /// Whether no setting was made twice, so that its level and what it happened to be cannot be told apart.
+    pub fn is_confounded(&self) -> bool {
+        self.groups.as_ref().is_none_or(|table| table.residual.df == 0)
+    }
+}
+
 /// Splits the analysis. `hard` are places in `factors`; `group` tells which setting each run belongs
 /// to, and a hard variable has one level in each. Both tables are those of the textbook where groups
 /// are equally large; where not, groups count alike.

@@ -75,6 +75,31 @@ fn certified_one_way_tables_hold_to_the_digits_that_doubles_allow() {
     }
 }
 
+#[test]
+fn the_certified_sets_with_the_largest_offsets_keep_what_their_doubles_keep() {
+    // SmLs06 to SmLs09 are SmLs03, 01, 02 and 03 with 10^6 or 10^12 in place of the 1 before the point, and have the
+    // same certified table. Beside 10^12 doubles are 0.00012 apart, so the data themselves keep three digits.
+    let certified: Value =
+        serde_json::from_str(include_str!("../../tests/data/nist/anova_certified.shared.json"))
+            .expect("JSON");
+    let sets = [
+        ("SmLs06", "SmLs03", include_str!("../../tests/data/nist/SmLs03.csv"), "1000000", 10.0),
+        ("SmLs07", "SmLs01", include_str!("../../tests/data/nist/SmLs01.csv"), "1000000000000", 2.5),
+        ("SmLs08", "SmLs02", include_str!("../../tests/data/nist/SmLs02.csv"), "1000000000000", 2.5),
+        ("SmLs09", "SmLs03", include_str!("../../tests/data/nist/SmLs03.csv"), "1000000000000", 2.5),
+    ];
+    for (name, of, text, offset, asked) in sets {
+        let text = text.replace(",1.", &format!(",{offset}."));
+        let (y, factors) = read(&text, "y", &["group"]);
+        let anova = analyse(&y, &factors, None, 1).expect("anova");
+        let right =
+            |key: &str| -> f64 { certified[of][key].as_str().expect("text").parse().expect("number") };
+        hold(name, anova.terms[0].type3.f.expect("F"), right("F"), asked);
+        hold(name, anova.residual.ms.expect("MS").sqrt(), right("residual_sd"), asked);
+        hold(name, anova.r_squared.expect("r²"), right("r_squared"), asked);
+    }
+}
+
 /// Certified sets that are made by rule: group i has the values offset + 0.1·i-th level ± 0.1 (and one
 /// in the middle), so the certified tables of SmLs06 to SmLs09 are known without their files.
 #[test]

@@ -17,6 +17,8 @@ fn asked() -> Question {
         order: None,
         status: None,
         deadline: None,
+        whole_plot: vec![],
+        group: None,
         samples: None,
         scale: Scale::Log,
         along: None,

@@ -17,6 +17,8 @@ fn question(control: &str, paired: bool) -> Question {
         order: None,
         status: None,
         deadline: None,
+        whole_plot: if paired { vec!["size".into()] } else { vec![] },
+        group: None,
         samples: None,
         scale: Scale::Log,
         along: None,

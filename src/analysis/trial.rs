@@ -17,6 +17,8 @@ pub struct Trial {
     /// Deadline of each response in its own unit, by its place among the responses; only of times.
     pub deadlines: Vec<Option<f64>>,
     pub pilot: bool,
+    /// Variables, or `arm`, that were set once for a group of runs.
+    pub hard_to_change: Vec<String>,
     /// The control is among them where there is one.
     pub arms: Vec<Arm>,
     /// As they are to be shown: level by level, at each grid point arm by arm.
@@ -120,6 +122,8 @@ pub struct Run {
     pub session: u32,
     pub outcome: RunOutcome,
     pub reason: Option<Box<str>>,
+    /// The setting that it shared with other runs, where the data name it.
+    pub group: Option<Box<str>>,
     /// Place in time among all runs, in any unit; None where nobody said.
     pub order: Option<f64>,
     /// One for each response.

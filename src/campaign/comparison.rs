@@ -19,6 +19,16 @@ pub struct Comparison {
     pub cwd: Option<String>,
     pub stdin: Option<String>,
     pub inputs: Vec<String>,
+    /// Text for a shell, before every run and untimed.
+    pub prepare: Option<String>,
+    /// Untimed invocations before every run.
+    pub warmup: Option<u32>,
+    /// Timed invocations in every run.
+    pub invocations: Option<u32>,
+    /// How many processors, or their numbers.
+    pub cpus: Option<Vec<u32>>,
+    /// A word of `cache`.
+    pub cache: Option<&'static str>,
     /// A word of `verify.output`.
     pub outputs: &'static str,
     pub aa: bool,
@@ -104,6 +114,22 @@ fn workload(asked: &Comparison) -> String {
     if let Some(stdin) = &asked.stdin {
         let _ = writeln!(out, "    stdin: {}", template(stdin));
     }
+    if let Some(prepare) = &asked.prepare {
+        let _ = writeln!(out, "    setup: {{shell: {}, as: untimed}}", template(prepare));
+    }
+    for (key, count) in [("warmup", asked.warmup), ("invocations", asked.invocations)] {
+        if let Some(count) = count {
+            let _ = writeln!(out, "    {key}: {count}");
+        }
+    }
+    match asked.cpus.as_deref() {
+        Some([count]) => out.push_str(&format!("    cpus: {count}\n")),
+        Some(list) => out.push_str(&format!("    cpus: {list:?}\n")),
+        None => {}
+    }
+    if let Some(cache) = asked.cache {
+        let _ = writeln!(out, "    cache: {cache}");
+    }
     if !asked.inputs.is_empty() {
         let inputs: Vec<String> = asked.inputs.iter().map(|path| template(path)).collect();
         let _ = writeln!(out, "    inputs: [{}]", inputs.join(", "));
@@ -147,6 +173,11 @@ mod tests {
             cwd: Some("/tmp/${x} y".into()),
             stdin: Some("/in".into()),
             inputs: vec!["/one, two".into()],
+            prepare: Some("sync; echo ${x}".into()),
+            warmup: None,
+            invocations: None,
+            cpus: None,
+            cache: None,
             outputs: "exact",
             aa: false,
             blocks: 10,
@@ -184,6 +215,10 @@ mod tests {
             aa: true,
             blocks: 2,
             pilot: true,
+            warmup: Some(3),
+            invocations: Some(20),
+            cpus: Some(vec![0, 1]),
+            cache: Some("warm"),
             arms: vec![("a".into(), "true".into()), ("b".into(), "true x".into())],
             ..asked()
         };
@@ -194,6 +229,9 @@ mod tests {
         assert_eq!(command.roles[0].program, Invocation::Line("${command}".into()));
         assert_eq!((command.roles[0].on.as_str(), &command.verify.output), ("tx", &OutputRule::Ignored));
         assert_eq!(campaign.hosts.as_deref(), Some("lab/hosts.yaml"));
+        let role = &command.roles[0];
+        assert_eq!((role.phases.invocations.as_str(), role.cache.as_deref()), ("20", Some("warm")));
+        assert!(role.phases.warmup.is_some() && role.cpus.is_some());
         assert!(campaign.pilot && campaign.blocks.count == 2 && campaign.arms.len() == 3);
         assert_eq!(campaign.timeout_ms, 5000);
         let responses: Vec<&str> = campaign.responses.iter().map(|r| r.name.as_str()).collect();

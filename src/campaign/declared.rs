@@ -31,6 +31,8 @@ pub struct Campaign {
     pub reattempt: IndexMap<String, String>,
     /// Variable to levels, in the order of the file; no list is empty.
     pub variables: IndexMap<String, Vec<Level>>,
+    /// Variables that are set once for a group of runs.
+    pub hard_to_change: Vec<String>,
     /// The control first, then treatments, combinations (`a+b`), anchors and the twin; names are unique.
     pub arms: Vec<Arm>,
     /// Setting or host fact to the template of its text, on every host that a cell uses.

@@ -12,7 +12,7 @@ use crate::model::level::Level;
 use crate::model::setting;
 use crate::yaml::{self, Complaint, Entry, Fields, Source, Span, has_errors, unknown};
 
-pub(super) const KEYS: [&str; 26] = [
+pub(super) const KEYS: [&str; 27] = [
     "campaign",
     "question",
     "hypothesis",
@@ -20,6 +20,7 @@ pub(super) const KEYS: [&str; 26] = [
     "dead_ends",
     "reattempt",
     "variables",
+    "hard_to_change",
     "control",
     "treatments",
     "combine",
@@ -110,6 +111,8 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
         draft.note("variables", &entry.key);
         variables(entry, draft);
     }
+    let hard_to_change =
+        file.get("hard_to_change").map_or(Some(vec![]), |entry| hard_to_change(entry, draft));
     let control = need("control", draft);
     let declared = arms::Declared {
         control,
@@ -158,6 +161,7 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
         dead_ends: dead_ends.map_or(Some(None), |file| file.map(Some))?,
         reattempt: reattempt?,
         variables: std::mem::take(&mut draft.variables),
+        hard_to_change: hard_to_change?,
         arms: std::mem::take(&mut draft.arms),
         hold: hold?,
         steer: steer.map_or(Some(None), |steer| steer.map(Some))?,
@@ -243,6 +247,28 @@ fn variables(entry: &Entry, draft: &mut Draft<'_>) {
         }
         draft.variables.insert(key.value.clone(), levels.into_values().map(|(level, _)| level).collect());
     }
+}
+
+/// Names of variables, each once.
+fn hard_to_change(entry: &Entry, draft: &mut Draft<'_>) -> Option<Vec<String>> {
+    draft.note("hard_to_change", &entry.key);
+    let mut names: Vec<String> = vec![];
+    for item in entry.value.items("`hard_to_change`", &mut draft.out)? {
+        let Some(name) = item.text("`hard_to_change`", &mut draft.out) else { continue };
+        if !draft.variables.contains_key(name.value) {
+            let known: Vec<&str> = draft.variables.keys().map(String::as_str).collect();
+            let message = format!("`{}` is no variable, so the order of runs cannot spare it", name.value);
+            let mut complaint = unknown(name.span, message, name.value, known);
+            if complaint.label.is_none() {
+                complaint.help =
+                    Some("what arms change is measured beside the control, run by run".to_owned());
+            }
+            draft.out.push(complaint);
+        } else if !names.iter().any(|known| known == name.value) {
+            names.push(name.value.to_owned());
+        }
+    }
+    Some(names)
 }
 
 /// Settings are brought about and facts only looked at, so a name has to be one of the two.

@@ -174,7 +174,7 @@ treatments: [{name: other, change: {mode: 2}}]
 workload:
   command:
     on: here
-    run: ['${artifact}', --cores, '${cores}', '-5', \"a, b\"]
+    run: ['${artifact}', --cores, '${cores}', '${mode}', '-5', \"a, b\"]
     artifact: {path: '${release}'}
 timeout: 20s
 blocks: {count: 10}

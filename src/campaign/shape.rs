@@ -39,6 +39,10 @@ pub(super) struct CampaignFile {
     /// What the grid varies: each variable with all its levels. The grid holds every level with every
     /// other. Levels keep the spelling of the file: `1.10` is not `1.1`, and `on` is not `true`.
     variables: Option<BTreeMap<String, Vec<Level>>>,
+    /// Variables that cost too much to change between any two runs, such as one that needs a reboot. In every
+    /// block the cells of one level are run together, and what the campaign holds is set anew for each block. Such a
+    /// variable is judged by how often it was set, not by the number of runs. Default: none.
+    hard_to_change: Option<Vec<Text>>,
     /// The reference configuration, measured in every block and never changed.
     control: Control,
     /// What is compared with the control: the control with one named change each.

@@ -78,6 +78,20 @@ fn a_line_that_needs_a_shell_is_not_started_without_one() {
 }
 
 #[test]
+fn only_a_variable_is_hard_to_change() {
+    let variables = "variables:\n  frame_size";
+    for (named, wanted) in [
+        ("[frame_siz]", "did you mean `frame_size`"),
+        ("[batch]", "`batch` is no variable, so the order of runs cannot spare it"),
+        ("frame_size", "`hard_to_change`: expected a list"),
+    ] {
+        changed(&[(variables, &format!("hard_to_change: {named}\n{variables}"))], &[wanted]);
+    }
+    let twice = format!("hard_to_change: [frame_size, frame_size]\n{variables}");
+    assert_eq!(good(&PACKETS.replace(variables, &twice)).hard_to_change, ["frame_size"]);
+}
+
+#[test]
 fn a_wrong_kind_tells_what_was_expected_and_found() {
     changed(&[("[64, 1518]", "64")], &["the levels of `frame_size`: expected a list", "found `64`"]);
     changed(

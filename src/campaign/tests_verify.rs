@@ -14,7 +14,7 @@ fn text(inside: &str, rest: &str) -> String {
 
 fn read_command(text: &str) -> CommandDeclared {
     match good(text).workload {
-        Workload::Command(declared) => declared,
+        Workload::Command(declared) => *declared,
         Workload::Packets(_) => panic!("no command"),
     }
 }

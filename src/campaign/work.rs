@@ -153,7 +153,9 @@ pub fn resolve<'a>(
         Workload::Packets(declared) => {
             packets(declared, lookup, ports, seed).map(|work| Work::Packets(Box::new(work)))
         }
-        Workload::Command(declared) => role_work::resolve(declared, lookup).map(Work::Command),
+        Workload::Command(declared) => {
+            role_work::resolve(declared, lookup).map(|work| Work::Command(Box::new(work)))
+        }
     }
 }
 

@@ -47,7 +47,8 @@ pub(super) fn read<'a>(
     }
     draft.preset = Some(Preset::Command);
     refuse(verify, "frames", "a `packets` workload", draft);
-    roles(only, key == "command", verify, fields.get("work"), draft).map(Workload::Command)
+    roles(only, key == "command", verify, fields.get("work"), draft)
+        .map(|declared| Workload::Command(Box::new(declared)))
 }
 
 /// Complains about a key of `verify` that belongs to the other workload.

@@ -68,6 +68,8 @@ fn question(args: &AnalyseArgs, text: &str) -> Result<Question, Failure> {
         order: args.order.clone(),
         status: args.status.clone(),
         deadline,
+        whole_plot: args.whole_plot.clone(),
+        group: args.group.clone(),
         samples: args.samples.map(|how| match how {
             SamplesAs::Median => Reduction::Median,
             SamplesAs::Mean => Reduction::Mean,

@@ -1,8 +1,8 @@
 //! `annotate`: the only way for a run to leave the analysis, which takes nothing out of the record.
 
-use super::args::AnnotateArgs;
 use super::derive::derive;
 use super::failure::{Failure, Outcome, unwritable};
+use super::record_args::AnnotateArgs;
 use super::report::whole;
 use super::selection;
 use super::session::now;
@@ -41,6 +41,7 @@ pub fn annotate(args: &AnnotateArgs) -> Outcome {
         evidence.apply(&at, event);
     }
     let findings = derive(&folder, &evidence)?;
+    super::history::pages(&super::publish::campaign_folder(&folder)?);
     if args.json {
         answer_json(&serde_json::json!({ "record": folder.path(), "findings": findings }))?;
     } else {

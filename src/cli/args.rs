@@ -1,9 +1,12 @@
 //! The arguments of every command.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::gate_args::{GateArgs, HistoryArgs, PublishArgs, UnpublishArgs};
+use super::record_args::{AnnotateArgs, ExportArgs, ReportArgs, ShowArgs};
 use super::versus::VersusArgs;
 use crate::agent::AgentArgs;
 use crate::tool::Tool;
@@ -39,6 +42,14 @@ pub enum Command {
     Resume(ResumeArgs),
     /// Measure one cell again, with its control, as a new block beside the first runs
     Rerun(RerunArgs),
+    /// Put a campaign on a calendar: units for systemd, or a line for cron, and the dates they mean
+    Schedule(ScheduleArgs),
+    /// Tell how far trials are, also those that another process on this machine runs
+    Status(StatusArgs),
+    /// Ask a trial on this machine to stop after its run under way, or at once
+    Cancel(CancelArgs),
+    /// Remove raw evidence by a retention; never of what was published or runs
+    Prune(PruneArgs),
     /// Build the report and tables of a record again, from its journal, and print the answer with small plots
     Report(ReportArgs),
     /// Show one cell of a record: its runs, values, proof, commands, reasons, and how to measure it again
@@ -55,6 +66,10 @@ pub enum Command {
     Ladder(super::ladder::LadderArgs),
     /// List the records of a campaign with outcomes, verdicts and the trend of the primary response
     History(HistoryArgs),
+    /// Write a record in the format of another tool: OpenMetrics, JUnit, Markdown, Bencher, CSV or Parquet
+    Export(ExportArgs),
+    /// Lay two records beside each other: every fact that differs, and every number that moved
+    Compare(CompareArgs),
     /// Judge a CSV table or hyperfine's JSON export as a record is judged
     Analyse(AnalyseArgs),
     /// Write a commented campaign and hosts file to start from
@@ -118,8 +133,132 @@ pub struct RunArgs {
     /// Folder that records are written to
     #[arg(long, default_value = "reports", value_name = "DIR")]
     pub reports: PathBuf,
+    /// Wait so long for hosts that somebody else has, and for another trial of this campaign, such as 2h
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub wait: Option<Duration>,
+    /// Judge the record by what is published, as `gate --again` does; with --json on a line of its own
+    #[arg(long)]
+    pub gate: bool,
+    /// This start belongs to a schedule, which says so: never twice at once, and the record names the date
+    /// that it is for and those that were missed
+    #[arg(long, value_name = "CALENDAR")]
+    pub due: Option<String>,
     #[command(flatten)]
     pub lab: LabArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// A record, a campaign file or the name of a campaign; without it whatever runs
+    pub of: Option<PathBuf>,
+    /// Go on until it has ended
+    #[arg(long)]
+    pub follow: bool,
+    /// Folder with records
+    #[arg(long, default_value = "reports", value_name = "DIR")]
+    pub reports: PathBuf,
+    /// Answer as JSON on standard output; with --follow a line for every change
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CancelArgs {
+    /// A record, a campaign file or the name of a campaign
+    pub of: PathBuf,
+    /// End the run under way too, as a second Ctrl-C does
+    #[arg(long)]
+    pub now: bool,
+    /// Folder with records
+    #[arg(long, default_value = "reports", value_name = "DIR")]
+    pub reports: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct PruneArgs {
+    /// A record, a campaign file or the name of a campaign; without it all of them
+    pub of: Option<PathBuf>,
+    /// Keep what is younger
+    #[arg(long, value_name = "DAYS")]
+    pub keep_days: Option<u64>,
+    /// Keep so many of the newest of each campaign
+    #[arg(long, value_name = "N")]
+    pub keep_last: Option<u64>,
+    /// Really remove; without it only what would go is told
+    #[arg(long)]
+    pub yes: bool,
+    /// Folder with records
+    #[arg(long, default_value = "reports", value_name = "DIR")]
+    pub reports: PathBuf,
+    /// Answer as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = SCHEDULE_EXAMPLES)]
+pub struct ScheduleArgs {
+    /// Campaign file
+    pub campaign: PathBuf,
+    /// When: a calendar expression of systemd, or the five fields of cron; a time zone may follow
+    #[arg(long, value_name = "CALENDAR", required_unless_present = "remove")]
+    pub on: Option<String>,
+    /// Units of your own user in place of the system's
+    #[arg(long)]
+    pub user: bool,
+    /// Write the units and start the timer
+    #[arg(long, conflicts_with_all = ["print", "cron", "remove"])]
+    pub install: bool,
+    /// Print the units
+    #[arg(long, conflicts_with_all = ["cron", "remove"])]
+    pub print: bool,
+    /// Print a line for a crontab, for machines without systemd
+    #[arg(long, conflicts_with = "remove")]
+    pub cron: bool,
+    /// Stop the timer and remove the units
+    #[arg(long)]
+    pub remove: bool,
+    /// What becomes of a date that was missed because the machine was off
+    #[arg(long, value_name = "POLICY", default_value = "one")]
+    pub catch_up: CatchUp,
+    /// Wait so long for hosts that somebody else has
+    #[arg(long, value_name = "TIME", default_value = "2h", value_parser = duration)]
+    pub wait: Duration,
+    /// Put each start off by a random time up to this, at most 30m
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = duration)]
+    pub spread: Duration,
+    /// Stop a trial that takes longer
+    #[arg(long, value_name = "TIME", default_value = "12h", value_parser = duration)]
+    pub longest: Duration,
+    /// A resource limit of systemd, such as MemoryMax=4G; it also holds for what runs on this machine
+    #[arg(long = "limit", value_name = "KEY=VALUE")]
+    pub limits: Vec<String>,
+    /// Unit to start when a trial ends with any exit code but 0
+    #[arg(long, value_name = "UNIT")]
+    pub on_failure: Option<String>,
+    /// Do not judge each record by what is published
+    #[arg(long)]
+    pub no_gate: bool,
+    /// Folder that records are written to
+    #[arg(long, default_value = "reports", value_name = "DIR")]
+    pub reports: PathBuf,
+    /// Answer as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+const SCHEDULE_EXAMPLES: &str = "\
+Examples:
+  fieldtrial schedule campaigns/rx-path.yaml --on 'Mon..Fri 02:00'
+  fieldtrial schedule campaigns/rx-path.yaml --on '30 4 1,15 * *' --user --install
+  fieldtrial schedule campaigns/rx-path.yaml --on 'Sun 03:00 Europe/Berlin' --limit MemoryMax=4G --print";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CatchUp {
+    /// Run once when the machine is on again
+    One,
+    /// Wait for the next date
+    None,
 }
 
 #[derive(Debug, Args)]
@@ -148,63 +287,23 @@ pub struct RerunArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct ReportArgs {
-    /// Folder of the record
-    pub record: PathBuf,
-    /// Open the page in the desktop's browser
-    #[arg(long)]
-    pub open: bool,
-    /// Draw with no other letters than ASCII; a terminal whose locale is not UTF-8 gets that anyway
-    #[arg(long, conflicts_with = "json")]
-    pub ascii: bool,
-    /// Answer as JSON on standard output
+#[command(after_help = COMPARE_EXAMPLES)]
+pub struct CompareArgs {
+    /// Folder of the earlier record
+    pub before: PathBuf,
+    /// Folder of the later record
+    pub after: PathBuf,
+    /// Answer as JSON on standard output; `fieldtrial schema comparison` describes it
     #[arg(long)]
     pub json: bool,
 }
 
-#[derive(Debug, Args)]
-pub struct ShowArgs {
-    /// Folder of the record
-    pub record: PathBuf,
-    /// Id of the cell, as tables and the report show it
-    #[arg(long, value_name = "ID")]
-    pub cell: String,
-    /// Draw with no other letters than ASCII; a terminal whose locale is not UTF-8 gets that anyway
-    #[arg(long, conflicts_with = "json")]
-    pub ascii: bool,
-    /// Answer as JSON on standard output
-    #[arg(long)]
-    pub json: bool,
-}
+const COMPARE_EXAMPLES: &str = "\
+Was the box only busy? Measure again with the hosts quieted as the campaign's `quiet` says, and compare:
+  fieldtrial run --as quiet campaigns/scanner.yaml
+  fieldtrial compare reports/scanner/20261130T020000Z reports/scanner/20261130T093000Z
 
-/// Takes a run out of the analysis of its record, or back into it.
-///
-/// There is no other way to leave a run out. Nothing is deleted: the run, who annotated it, when and
-/// why stay in the record, and every report gives the verdict with the run and without it. The run
-/// counts as rejected, so that an arm that loses more runs than its control cannot win by that.
-#[derive(Debug, Args)]
-#[command(after_help = ANNOTATE_EXAMPLES)]
-pub struct AnnotateArgs {
-    /// Folder of the record
-    pub record: PathBuf,
-    /// The run, as CELL#BLOCK.ATTEMPT; may be given several times
-    #[arg(long = "run", value_name = "RUN", required = true)]
-    pub runs: Vec<String>,
-    /// Take it out of the analysis, because of this
-    #[arg(long, value_name = "REASON", conflicts_with = "valid", required_unless_present = "valid")]
-    pub invalid: Option<String>,
-    /// Take it back into the analysis, because of this
-    #[arg(long, value_name = "REASON")]
-    pub valid: Option<String>,
-    /// Answer as JSON on standard output
-    #[arg(long)]
-    pub json: bool,
-}
-
-const ANNOTATE_EXAMPLES: &str = "\
-Examples:
-  fieldtrial annotate RECORD --run 'size=64/new#3.1' --invalid 'the cable was pulled at 14:02'
-  fieldtrial annotate RECORD --run 'size=64/new#3.1' --valid 'it was the other cable'";
+Exit codes: 0 compared, whatever moved; 9 no cell of the two can be compared (other deadlines, other work).";
 
 /// Judges data of any origin by the method that records are judged by.
 ///
@@ -232,6 +331,13 @@ pub struct AnalyseArgs {
     /// Column that says in what order runs were made; without it row order means nothing
     #[arg(long, value_name = "COLUMN")]
     pub order: Option<String>,
+    /// Factors that were set once for a group of runs, such as one that needs a reboot. They are judged by how
+    /// often they were set
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub whole_plot: Vec<String>,
+    /// Column that says which setting of --whole-plot each row belongs to [default: every block made each once]
+    #[arg(long, value_name = "COLUMN", requires = "whole_plot")]
+    pub group: Option<String>,
     /// Look for changes of level along the rows, one value each, which this column names. Rows stand in
     /// the order of --order, else in that of the file
     #[arg(long, value_name = "COLUMN", conflicts_with_all = ["ladder", "control", "factors", "samples"])]
@@ -350,92 +456,6 @@ pub struct RestoreArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct PublishArgs {
-    /// Folder of the record
-    pub record: PathBuf,
-    /// Why these numbers become official; it is kept
-    #[arg(long, value_name = "TEXT")]
-    pub why: String,
-    /// Who publishes [default: the name of the user]
-    #[arg(long, value_name = "NAME")]
-    pub by: Option<String>,
-    /// Lower what is official, for this reason; it is printed from then on
-    #[arg(long, value_name = "REASON")]
-    pub lower: Option<String>,
-    /// Publish in spite of what speaks against it, for this reason; the page shows both
-    #[arg(long, value_name = "REASON")]
-    pub force: Option<String>,
-    /// Answer as JSON on standard output
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct UnpublishArgs {
-    /// Folder of the published record; it need not be there any more
-    pub record: PathBuf,
-    /// Why; it is kept beside the publication
-    #[arg(long, value_name = "TEXT")]
-    pub why: String,
-    /// Who takes it back [default: the name of the user]
-    #[arg(long, value_name = "NAME")]
-    pub by: Option<String>,
-    /// Answer as JSON on standard output
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Judges every gated response of every cell by what `publish` made official.
-///
-/// A value passes where every replicate stands at or above the floor, and is a regression where the median is
-/// below it. The baseline is stale where this record, or two in a row since it was published, stand above it:
-/// the product did not fail, but a fall could hide.
-#[derive(Debug, Args)]
-#[command(after_help = GATE_EXITS)]
-pub struct GateArgs {
-    /// Folder of the record
-    pub record: PathBuf,
-    /// Measure every cell that failed once more, with its control, before the verdict stands
-    #[arg(long)]
-    pub again: bool,
-    /// How to answer
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub format: GateFormat,
-    /// Write the answer to this file
-    #[arg(long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    #[command(flatten)]
-    pub lab: LabArgs,
-    /// Answer as JSON on standard output; `fieldtrial schema gate` describes it
-    #[arg(long)]
-    pub json: bool,
-}
-
-const GATE_EXITS: &str = "\
-Exit codes: 0 pass; 3 regression; 7 stale baseline; 8 nothing measured; 9 not comparable; 10 inconclusive; \
-11 no baseline.";
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum GateFormat {
-    Text,
-    Json,
-    Junit,
-    Markdown,
-}
-
-#[derive(Debug, Args)]
-pub struct HistoryArgs {
-    /// Campaign file, or the name of a campaign
-    pub campaign: PathBuf,
-    /// Folder that records lie in
-    #[arg(long, default_value = "reports", value_name = "DIR")]
-    pub reports: PathBuf,
-    /// Answer as JSON on standard output
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
 pub struct SchemaArgs {
     pub file: SchemaOf,
 }
@@ -446,9 +466,16 @@ pub enum SchemaOf {
     Hosts,
     DeadEnds,
     Findings,
+    Comparison,
     Gate,
     /// Not a schema: every column of a record's CSV files with type, unit and meaning, as CSV
     Columns,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let most = 30 * 24 * 3_600_000;
+    let ms = crate::yaml::quantity::duration_ms(text, 1..=most).map_err(|why| format!("expected {why}"))?;
+    Ok(Duration::from_millis(ms))
 }
 
 fn column_and_level(text: &str) -> Result<(String, String), String> {

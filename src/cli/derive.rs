@@ -23,7 +23,7 @@ pub fn derive(folder: &Folder, evidence: &Evidence) -> Result<Findings, Failure>
     let sheets = sheets(evidence, &findings);
     let dictionary = dictionary(&sheets);
     let tables = sheets.into_iter().chain([dictionary]).map(|sheet| (sheet.file, sheet.csv()));
-    let files = [("findings.json", json + "\n"), (Folder::PAGE, page)];
+    let files = [(Folder::FINDINGS, json + "\n"), (Folder::PAGE, page)];
     let losses = report::dead_ends::dead_ends(evidence, &findings).map(|text| (Folder::LOSSES, text));
     if losses.is_none() {
         // An annotation or a rerun may have taken back what an earlier judgement called a loss.
@@ -67,6 +67,11 @@ pub fn exits(evidence: &Evidence, expect: &Expected) -> Vec<Exit> {
         exits.push(Exit::NothingMeasured);
     }
     exits
+}
+
+/// Whether the campaign declared that it expects a refusal (None) or an outcome of this cell.
+pub fn listed_as_expected(expect: &Expected, outcome: Option<RunOutcome>, cell: &CellId) -> bool {
+    outcome.map_or_else(|| listed(&expect.refused, cell), |outcome| expected(expect, outcome, cell))
 }
 
 fn expected(expect: &Expected, outcome: RunOutcome, cell: &CellId) -> bool {

@@ -21,6 +21,8 @@ pub enum Failure {
     /// Another mistake of the user, with the next step.
     Input(String),
     Unavailable(String),
+    /// Hosts that somebody else has, and nothing worse: with patience they can be had.
+    Taken(String),
     Workstation(String),
     Fault(String),
 }
@@ -29,7 +31,7 @@ impl Failure {
     pub fn exit(&self) -> Exit {
         match self {
             Failure::Complaints { .. } | Failure::Input(_) => Exit::BadInput,
-            Failure::Unavailable(_) => Exit::HostUnavailable,
+            Failure::Unavailable(_) | Failure::Taken(_) => Exit::HostUnavailable,
             Failure::Workstation(_) => Exit::Workstation,
             Failure::Fault(_) => Exit::Fault,
         }
@@ -40,6 +42,7 @@ impl Failure {
             Failure::Complaints { complaints, source } => print_complaints(complaints, source),
             Failure::Input(text)
             | Failure::Unavailable(text)
+            | Failure::Taken(text)
             | Failure::Workstation(text)
             | Failure::Fault(text) => aside(format_args!("error: {text}")),
         }
@@ -61,6 +64,9 @@ impl From<RecordError> for Failure {
             )),
             RecordError::NotARecord { .. } => Failure::Input(format!(
                 "{error}\nnext: name a folder like reports/CAMPAIGN/RECORD; `ls reports/*` shows them"
+            )),
+            RecordError::Pruned { .. } => Failure::Input(format!(
+                "{error}\nnext: open its index.html; what was removed stands in its pruned.json"
             )),
             RecordError::Damaged { .. } => Failure::Input(error.to_string()),
             RecordError::InUse { .. } => {

@@ -141,6 +141,8 @@ pub fn unavailable(troubles: &[(&Host, ConnectError)]) -> Failure {
     }
     if troubles.iter().all(|(_, t)| matches!(t, ConnectError::Ours { .. })) {
         Failure::Workstation(text)
+    } else if troubles.iter().all(|(_, t)| matches!(t, ConnectError::Leased { .. })) {
+        Failure::Taken(text)
     } else {
         Failure::Unavailable(text)
     }
@@ -148,6 +150,7 @@ pub fn unavailable(troubles: &[(&Host, ConnectError)]) -> Failure {
 
 fn embedded_failure(error: EmbeddedError) -> Failure {
     match error {
+        EmbeddedError::Agent(ConnectError::Leased { .. }) => Failure::Taken(error.to_string()),
         EmbeddedError::Agent(ConnectError::Ours { .. }) => Failure::Workstation(error.to_string()),
         _ => Failure::Unavailable(error.to_string()),
     }

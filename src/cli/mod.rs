@@ -3,30 +3,39 @@
 mod analyse;
 mod annotate;
 mod args;
+mod cancel;
 mod check;
+mod compare;
 mod derive;
 mod desktop;
 mod exit;
+mod export;
 mod failure;
 mod gate;
+mod gate_args;
 mod history;
 mod hosts;
 mod init;
 mod lab;
 mod ladder;
 mod load;
+mod patience;
 mod plan;
 mod plan_roles;
 mod progress;
+mod prune;
 mod publish;
+mod record_args;
 mod report;
 mod restore;
 mod run;
+mod schedule;
 mod schema;
 mod selection;
 mod session;
 mod show;
 mod signals;
+mod status;
 mod tool;
 mod versus;
 mod voice;
@@ -74,7 +83,12 @@ fn dispatch(command: Command) -> Outcome {
         Command::Versus(args) => versus::versus(&args),
         Command::Resume(args) => run::resume(&args),
         Command::Rerun(args) => run::rerun(&args),
+        Command::Schedule(args) => schedule::schedule(&args),
+        Command::Status(args) => status::status(&args),
+        Command::Cancel(args) => cancel::cancel(&args),
+        Command::Prune(args) => prune::prune(&args),
         Command::Report(args) => report::report(&args),
+        Command::Export(args) => export::export(&args),
         Command::Show(args) => show::show(&args),
         Command::Annotate(args) => annotate::annotate(&args),
         Command::Publish(args) => publish::publish(&args),
@@ -82,6 +96,7 @@ fn dispatch(command: Command) -> Outcome {
         Command::Gate(args) => gate::gate(&args),
         Command::History(args) => history::history(&args),
         Command::Ladder(args) => ladder::ladder(&args),
+        Command::Compare(args) => compare::compare(&args),
         Command::Restore(args) => restore::restore(&args),
         Command::Hosts(command) => hosts::hosts(&command),
         Command::Schema(args) => schema::schema(&args),

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::args::{PublishArgs, UnpublishArgs};
 use super::failure::{Failure, Outcome};
+use super::gate_args::{PublishArgs, UnpublishArgs};
 use super::load::load_record;
 use super::session::now;
 use super::voice::{answer, answer_json, aside};
@@ -81,6 +81,7 @@ pub fn publish(args: &PublishArgs) -> Outcome {
     }
     book.entries.push(Entry::Published(entry.clone()));
     held.store(&book)?;
+    super::history::pages(&campaign);
     tell(&campaign.join(PUBLISHED), &entry, args.json)?;
     Ok(vec![])
 }
@@ -127,6 +128,7 @@ pub fn unpublish(args: &UnpublishArgs) -> Outcome {
         why: args.why.clone(),
     }));
     held.store(&book)?;
+    super::history::pages(&campaign);
     let now = standing(&book);
     match args.json {
         true => answer_json(&json!({ "unpublished": record, "in_force": now }))?,

@@ -1,10 +1,12 @@
 //! `report`: everything derived from a journal, built again; and the answer on the terminal.
 
-use super::args::ReportArgs;
 use super::derive::{derive, exits};
 use super::desktop;
 use super::failure::{Failure, Outcome};
+use super::history;
 use super::load::load_record;
+use super::publish::campaign_folder;
+use super::record_args::ReportArgs;
 use super::voice::{answer_json, aside, columns, in_colour, only_ascii, painted};
 use crate::analysis::findings::Findings;
 use crate::campaign::Expected;
@@ -18,6 +20,7 @@ pub fn report(args: &ReportArgs) -> Outcome {
     let findings = derive(&folder, &read.evidence)?;
     let text = terminal(&read.evidence, &findings, &look(args.ascii));
     print_answer(&folder, &findings, &text, args.json)?;
+    history::pages(&campaign_folder(&folder)?);
     if args.open {
         desktop::open(&folder.file(Folder::PAGE))?;
     }

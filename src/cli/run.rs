@@ -7,8 +7,11 @@ use super::args::{LabArgs, RerunArgs, ResumeArgs, RunArgs};
 use super::derive::{derive, exits, rerun_exits};
 use super::exit::Exit;
 use super::failure::{Failure, Outcome, unwritable};
+use super::gate::gate;
+use super::gate_args::{GateArgs, GateFormat};
 use super::lab::open;
 use super::load::{Loaded, load, load_record};
+use super::patience::Start;
 use super::report::print_answer;
 use super::selection;
 use super::session::{Session, now, opening};
@@ -18,12 +21,28 @@ use crate::design::plan::Plan;
 use crate::evidence::event::{Event, SessionKind};
 use crate::evidence::fold::Evidence;
 use crate::model::outcome::RunOutcome;
-use crate::record::{Folder, Writer, read};
+use crate::record::{Folder, Running, Writer, read};
+use crate::remote::who;
 use crate::report::table;
 
 pub fn run(args: &RunArgs) -> Outcome {
     let loaded = load(&args.campaign.campaign, args.campaign.hosts.as_deref())?;
-    carry_out(&loaded, &args.reports, &args.lab, Some(args.campaign.json)).map(|(_, exits)| exits)
+    let mut start = Start::of(args, &loaded.campaign.name)?;
+    let (folder, mut exits) =
+        carry_out_from(&mut start, &loaded, &args.reports, &args.lab, Some(args.campaign.json))?;
+    if args.gate {
+        let record = folder.path().to_owned();
+        let (lab, json) = (args.lab.clone(), args.campaign.json);
+        exits.extend(gate(&GateArgs {
+            record,
+            again: true,
+            format: GateFormat::Text,
+            output: None,
+            lab,
+            json,
+        })?);
+    }
+    Ok(exits)
 }
 
 /// Runs a whole trial and prints its answer; the folder of its record, and how it ended.
@@ -36,10 +55,21 @@ pub fn carry_out(
     lab: &LabArgs,
     json: Option<bool>,
 ) -> Result<(Folder, Vec<Exit>), Failure> {
+    carry_out_from(&mut Start::default(), loaded, reports, lab, json)
+}
+
+fn carry_out_from(
+    start: &mut Start,
+    loaded: &Loaded,
+    reports: &Path,
+    lab: &LabArgs,
+    json: Option<bool>,
+) -> Result<(Folder, Vec<Exit>), Failure> {
     let plan = loaded.plan(&BTreeMap::new())?;
     loaded.print_warnings();
     let folder = Folder::create(reports, &plan.campaign.name, &super::session::stamp())?;
-    let begun = begin(loaded, &folder, &plan, lab);
+    let mut running = Running::begin(folder.path(), &now(), &who())?;
+    let begun = begin(loaded, &folder, &plan, lab, start, &mut running);
     let (session, plan) = match begun {
         Ok(begun) => begun,
         Err(failure) => {
@@ -54,13 +84,20 @@ pub fn carry_out(
     Ok((folder, exits))
 }
 
-fn begin(loaded: &Loaded, folder: &Folder, plan: &Plan, lab: &LabArgs) -> Result<(Session, Plan), Failure> {
+fn begin(
+    loaded: &Loaded,
+    folder: &Folder,
+    plan: &Plan,
+    lab: &LabArgs,
+    start: &mut Start,
+    running: &mut Running,
+) -> Result<(Session, Plan), Failure> {
     folder.put(Folder::CAMPAIGN, &loaded.campaign_source.text)?;
     folder.put(Folder::HOSTS, &loaded.hosts_source.text)?;
     if let Some(source) = &loaded.dead_ends_source {
         folder.put(Folder::DEAD_ENDS, &source.text)?;
     }
-    let lab = open(plan, &loaded.hosts_source, lab)?;
+    let lab = start.open(plan, &loaded.hosts_source, lab, running)?;
     let plan = loaded.unchecked_plan(&lab.facts);
     let mut json = Vec::new();
     super::plan::print_json(&mut json, &plan, &crate::design::estimate::estimate(&plan), &[])
@@ -69,7 +106,7 @@ fn begin(loaded: &Loaded, folder: &Folder, plan: &Plan, lab: &LabArgs) -> Result
     let mut writer = Writer::create(folder)?;
     let opened = Event::Opened(Box::new(opening(&plan, &folder.name(), loaded)));
     writer.append_event(&now(), &opened).map_err(|e| unwritable(folder.path(), &e))?;
-    Ok((Session::new(writer, lab, SessionKind::Run), plan))
+    Ok((Session::new(writer, lab, SessionKind::Run).beginning_with(start.events()), plan))
 }
 
 pub fn resume(args: &ResumeArgs) -> Outcome {
@@ -145,6 +182,7 @@ struct Continued {
 
 impl Continued {
     fn go_on(self, asked: Asked, lab: &LabArgs, json: Option<bool>) -> Outcome {
+        let _running = Running::begin(self.folder.path(), &now(), &who())?;
         let lab = open(&self.loaded.plan(&BTreeMap::new())?, &self.loaded.hosts_source, lab)?;
         let plan = self.loaded.unchecked_plan(&lab.facts);
         let again = asked != Asked::Rest;
@@ -166,6 +204,7 @@ fn finish(folder: &Folder, plan: &Plan, ended: &Ended, json: Option<bool>, again
     if !again {
         super::history::remember(folder, &evidence)?;
     }
+    super::history::pages(&super::publish::campaign_folder(folder)?);
     let expect = &plan.campaign.expect;
     let mut exits = if again { rerun_exits(&evidence, expect) } else { exits(&evidence, expect) };
     let next = match again {

@@ -6,7 +6,8 @@ use super::args::{Arguments, SchemaArgs, SchemaOf};
 use super::failure::{Failure, Outcome};
 use super::voice::answer;
 use crate::evidence::{counters, rows, runs, sheet};
-use crate::{analysis, campaign, dead_end, gate, inventory};
+use crate::export::summary;
+use crate::{analysis, campaign, compare, dead_end, gate, inventory};
 
 pub fn schema(args: &SchemaArgs) -> Outcome {
     let schema = match args.file {
@@ -14,10 +15,14 @@ pub fn schema(args: &SchemaArgs) -> Outcome {
         SchemaOf::Hosts => inventory::schema(),
         SchemaOf::DeadEnds => dead_end::schema(),
         SchemaOf::Findings => analysis::findings::schema(),
+        SchemaOf::Comparison => compare::comparison::schema(),
         SchemaOf::Gate => gate::judge::schema(),
         SchemaOf::Columns => {
-            let sheets =
-                [runs::any()].into_iter().chain(rows::any()).chain([counters::any()]).collect::<Vec<_>>();
+            let sheets = [runs::any()]
+                .into_iter()
+                .chain(rows::any())
+                .chain([counters::any(), summary::any()])
+                .collect::<Vec<_>>();
             answer(sheet::dictionary(&sheets).csv().trim_end())?;
             return Ok(vec![]);
         }

@@ -26,11 +26,17 @@ pub struct Session {
     writer: Writer,
     lab: Opened,
     kind: SessionKind,
+    beginning: Vec<Event>,
 }
 
 impl Session {
     pub fn new(writer: Writer, lab: Opened, kind: SessionKind) -> Session {
-        Session { writer, lab, kind }
+        Session { writer, lab, kind, beginning: vec![] }
+    }
+
+    /// What there is to say about how it came to begin.
+    pub fn beginning_with(self, beginning: Vec<Event>) -> Session {
+        Session { beginning, ..self }
     }
 
     /// Notes who works on what, then does what was asked. The lab is closed when this returns.
@@ -62,6 +68,9 @@ impl Session {
             tool_sha256: self.lab.tool_sha256.clone(),
         }))
         .map_err(unwritable)?;
+        for event in std::mem::take(&mut self.beginning) {
+            note(event).map_err(unwritable)?;
+        }
         for host in std::mem::take(&mut self.lab.notes) {
             note(Event::Host(host)).map_err(unwritable)?;
         }
@@ -123,6 +132,7 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
             .iter()
             .map(|(name, levels)| (name.clone(), levels.iter().map(text).collect()))
             .collect(),
+        hard_to_change: campaign.hard_to_change.clone(),
         arms: campaign
             .arms
             .iter()
@@ -173,5 +183,6 @@ pub fn opening(plan: &Plan, record: &str, loaded: &Loaded) -> Opening {
         planned_cells: estimate.cells,
         planned_runs: estimate.runs,
         gate: campaign.gate.clone(),
+        condition: plan.condition.clone(),
     }
 }

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::args::ShowArgs;
 use super::failure::{Failure, Outcome};
+use super::record_args::ShowArgs;
 use super::report::{look, whole};
 use super::selection;
 use super::voice::{answer_json, painted};

@@ -1,7 +1,7 @@
 //! Ctrl-C in two stages: first finish the run under way, then end it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use indicatif::ProgressBar;
 use tokio::signal::unix::{SignalKind, signal};
@@ -14,10 +14,17 @@ use crate::conduct::Stop;
 pub struct Signals(Arc<AtomicU8>);
 
 impl Signals {
-    /// From here on SIGINT and SIGTERM are requests, no longer the end of the process.
+    /// From here on SIGINT and SIGTERM are requests, no longer the end of the process. What was asked for
+    /// once holds for everything that this process still does.
     /// What is asked is answered above the bar, where it stays.
     pub fn listen(bar: Option<ProgressBar>) -> Signals {
+        static ASKED: OnceLock<(Signals, Mutex<Option<ProgressBar>>)> = OnceLock::new();
+        if let Some((signals, known)) = ASKED.get() {
+            *known.lock().unwrap_or_else(PoisonError::into_inner) = bar;
+            return signals.clone();
+        }
         let asked = Arc::new(AtomicU8::new(0));
+        let (signals, known) = ASKED.get_or_init(|| (Signals(Arc::clone(&asked)), Mutex::new(bar)));
         let count = Arc::clone(&asked);
         std::thread::spawn(move || {
             let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else {
@@ -34,6 +41,7 @@ impl Signals {
                         _ = interrupt.recv() => {}
                         _ = terminate.recv() => {}
                     }
+                    let bar = known.lock().unwrap_or_else(PoisonError::into_inner).clone();
                     match count.fetch_add(1, Ordering::Relaxed) {
                         0 => say(&bar, "stopping after the run under way; once more ends it at once"),
                         1 => say(&bar, "ending the run under way"),
@@ -43,7 +51,7 @@ impl Signals {
                 }
             });
         });
-        Signals(asked)
+        signals.clone()
     }
 
     pub fn stop(&self) -> Stop {

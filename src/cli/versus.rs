@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::args::LabArgs;
 use super::failure::{Failure, Outcome};
@@ -66,6 +66,21 @@ pub struct VersusArgs {
     /// Files that decide what is done; their digests become part of the record
     #[arg(long, value_name = "FILE", value_delimiter = ',')]
     pub inputs: Vec<String>,
+    /// Text for /bin/sh that is run before every run of every command, untimed
+    #[arg(long, value_name = "COMMAND")]
+    pub prepare: Option<String>,
+    /// Untimed invocations before every run
+    #[arg(long, value_name = "N")]
+    pub warmup: Option<u32>,
+    /// Timed invocations in every run, of which the median counts [default: 1]
+    #[arg(long, value_name = "N")]
+    pub invocations: Option<u32>,
+    /// Confine the commands to so many processors, or to those with these numbers, like 0,1
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub cpus: Vec<u32>,
+    /// What the page cache holds of --inputs and --input when a run starts [default: as it is]
+    #[arg(long, value_name = "STATE")]
+    pub cache: Option<CacheState>,
     /// Variable of the environment, as NAME=VALUE, or NAME for the value that it has here. Nothing else is
     /// handed on but PATH, and that only on this machine
     #[arg(long, value_name = "NAME[=VALUE]")]
@@ -90,6 +105,12 @@ pub struct VersusArgs {
     /// Answer as JSON on standard output
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum CacheState {
+    Cold,
+    Warm,
 }
 
 const EXAMPLES: &str = "\
@@ -138,11 +159,19 @@ fn asked(args: &VersusArgs) -> Result<Comparison, Failure> {
         question: args.question.clone().unwrap_or(question),
         shell: args.shell || needs_shell(args)?,
         arms: names.into_iter().zip(args.commands.iter().cloned()).collect(),
-        on: args.on.clone().zip(args.hosts.as_ref().map(|path| path.display().to_string())),
+        on: args.hosts.as_ref().map(|path| path.display().to_string()).zip(args.on.clone()),
         env: environment(args, here)?,
         cwd: args.cwd.as_ref().map(local).or(here.then(|| folder.display().to_string())),
         stdin: args.input.as_ref().map(local),
         inputs: args.inputs.iter().map(local).collect(),
+        prepare: args.prepare.clone(),
+        warmup: args.warmup,
+        invocations: args.invocations,
+        cpus: (!args.cpus.is_empty()).then(|| args.cpus.clone()),
+        cache: args.cache.map(|state| match state {
+            CacheState::Cold => "cold",
+            CacheState::Warm => "warm",
+        }),
         outputs: match (args.outputs_may_differ, args.any_order) {
             (true, _) => "ignored",
             (_, true) => "any_order",

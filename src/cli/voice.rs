@@ -38,6 +38,23 @@ pub fn painted(text: &str) -> Result<(), Failure> {
     written(writeln!(out, "{}", only_colours(text)).and_then(|()| out.flush()))
 }
 
+/// What another tool reads, as it is; on a terminal nothing in it may act.
+///
+/// # Errors
+/// As [`answer`].
+pub fn as_it_is(bytes: &[u8]) -> Result<(), Failure> {
+    if on_a_terminal() {
+        return answer(String::from_utf8_lossy(bytes).trim_end());
+    }
+    let mut out = io::stdout().lock();
+    written(out.write_all(bytes).and_then(|()| out.flush()))
+}
+
+/// Whether somebody reads the answer on a terminal.
+pub fn on_a_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
 /// Standard output for words: whatever would act on a terminal is written out.
 pub fn words() -> Neutral {
     Neutral { out: io::BufWriter::new(io::stdout().lock()), json: false }
@@ -139,7 +156,7 @@ pub fn only_ascii() -> bool {
         let locale = locale.to_string_lossy().to_ascii_lowercase();
         locale.contains("utf-8") || locale.contains("utf8")
     });
-    io::stdout().is_terminal() && !unicode
+    on_a_terminal() && !unicode
 }
 
 /// A number with its noun, as in `1 cell` and `2 cells`.
@@ -152,7 +169,7 @@ pub fn counted(number: impl Into<u64>, noun: &str) -> String {
 
 /// Columns of the terminal that the answer goes to; elsewhere what COLUMNS says, or those of a page.
 pub fn columns() -> u16 {
-    if io::stdout().is_terminal() {
+    if on_a_terminal() {
         let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
         // SAFETY: the kernel fills in a struct of the type that this request is defined for.
         let known = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) } == 0;

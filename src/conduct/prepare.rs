@@ -119,6 +119,19 @@ impl Preparation {
         Ok(())
     }
 
+    /// Puts everything back and forgets what was seen, so that the next cell's settings are really made again.
+    ///
+    /// # Errors
+    /// The record cannot be written.
+    pub fn start_over(&mut self, lab: &mut dyn Lab, plan: &Plan, note: &mut Noting<'_>) -> io::Result<()> {
+        self.put_back(lab, note)?;
+        // What our own putting back moved is no event.
+        for (host, seen) in &mut self.seen {
+            *seen = look(lab, plan, host);
+        }
+        Ok(())
+    }
+
     /// Puts back all that was set, on every host that still answers.
     ///
     /// # Errors

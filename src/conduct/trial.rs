@@ -338,6 +338,9 @@ impl Trial<'_> {
                     order
                 }
             };
+            if !self.plan.campaign.hard_to_change.is_empty() {
+                self.preparation.start_over(self.lab, self.plan, self.note)?;
+            }
             let places: HashMap<CellId, u32> = places.into_iter().zip(1..).collect();
             for cell in order {
                 let id = self.plan.id(cell);

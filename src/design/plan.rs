@@ -23,6 +23,8 @@ pub struct Plan {
     pub grid: Grid,
     /// What was tried before and lost.
     pub dead_ends: Vec<DeadEnd>,
+    /// What the hosts are brought into beside what the campaign holds, like `quiet`; empty for nothing.
+    pub condition: String,
     rules: Vec<Decided>,
 }
 
@@ -40,12 +42,17 @@ impl Plan {
     pub fn new(campaign: Campaign, hosts: Hosts, facts: &BTreeMap<String, Facts>) -> Plan {
         let grid = Grid::new(campaign.variables.clone());
         let rules = campaign.exclude.iter().map(|e| Decided::new(e, &grid, &campaign.arms, facts)).collect();
-        Plan { campaign, hosts, grid, dead_ends: vec![], rules }
+        Plan { campaign, hosts, grid, dead_ends: vec![], condition: String::new(), rules }
     }
 
     /// The same plan, knowing what was tried before and lost.
     pub fn knowing(self, dead_ends: Vec<DeadEnd>) -> Plan {
         Plan { dead_ends, ..self }
+    }
+
+    /// The same plan under a condition, which every cell's id then names.
+    pub fn under(self, condition: &str) -> Plan {
+        Plan { condition: condition.to_owned(), ..self }
     }
 
     pub fn arms(&self) -> &[Arm] {
@@ -74,7 +81,9 @@ impl Plan {
     }
 
     pub fn id(&self, cell: u64) -> CellId {
-        CellId(format!("{}/{}", self.grid.point_id(self.point_of(cell)), self.arm_of(cell).name))
+        let (point, arm) = (self.grid.point_id(self.point_of(cell)), &self.arm_of(cell).name);
+        let condition = if self.condition.is_empty() { "" } else { "@" };
+        CellId(format!("{point}/{arm}{condition}{}", self.condition))
     }
 
     /// The cell of an id, if the plan has it.
@@ -105,7 +114,12 @@ impl Plan {
     pub fn order(&self, block: u32) -> impl Iterator<Item = u64> + '_ {
         let blocks = &self.campaign.blocks;
         let arms = self.arms().len() as u64;
-        block_order(blocks.order, blocks.seed, block, self.grid.points(), arms)
+        let hard = |name: &str| self.campaign.hard_to_change.iter().any(|known| known == name);
+        let group = |point: u64| match self.campaign.hard_to_change.is_empty() {
+            true => 0,
+            false => self.grid.corner_of(point, &hard),
+        };
+        block_order(blocks.order, blocks.seed, block, (self.grid.points(), arms), &group)
             .into_iter()
             .map(move |(point, arm)| point * arms + arm)
             .filter(|cell| self.rules.is_empty() || !matches!(self.decision(*cell), Decision::Excluded(_)))

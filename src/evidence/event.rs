@@ -28,6 +28,10 @@ pub enum Event {
     Opened(Box<Opening>),
     /// A command began to work on this record; every later event belongs to it.
     Session(Session),
+    /// The session was begun by a schedule.
+    Scheduled(ScheduleNote),
+    /// The session waited for hosts that somebody else had.
+    Waited(WaitNote),
     Host(HostNote),
     /// Whether a link delivers everything of the untouched control, both ways.
     Link(LinkNote),
@@ -90,6 +94,9 @@ pub struct Opening {
     pub workload: String,
     pub responses: Vec<Response>,
     pub variables: IndexMap<String, Vec<String>>,
+    /// Variables that were set once for a group of runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hard_to_change: Vec<String>,
     pub arms: Vec<ArmNote>,
     pub accept: Vec<String>,
     /// Nothing of what commands print had to be equal.
@@ -113,6 +120,9 @@ pub struct Opening {
     /// How far below a published level each response may fall.
     #[serde(default)]
     pub gate: GateRule,
+    /// `quiet` where the hosts were quieted first; every cell's id then ends in `@quiet`. Else empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub condition: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -139,6 +149,25 @@ pub enum SessionKind {
     Run,
     Resume,
     Rerun,
+}
+
+/// Which date a scheduled trial is for. All instants are RFC 3339 in UTC.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScheduleNote {
+    pub expression: String,
+    /// None where it makes up for dates that were missed.
+    pub due: Option<String>,
+    /// Dates since the last start on which nothing was begun.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missed: Vec<String>,
+}
+
+/// Time before a session began, because its hosts were taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitNote {
+    pub waited_ms: u64,
+    /// Who had them, as the last refusal said.
+    pub holder: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

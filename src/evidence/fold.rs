@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use super::event::{
     Annotation, ArtifactNote, BlockNote, BuildNote, CellNote, ChangeNote, Event, HostNote, LinkNote, Opening,
-    ProofNote, PutBackNote, RunNote, Session, SessionKind, SettingNote,
+    ProofNote, PutBackNote, RunNote, ScheduleNote, Session, SessionKind, SettingNote, WaitNote,
 };
 use crate::model::cell::{CellId, RunKey};
 use crate::model::outcome::{Fate, RunOutcome};
@@ -17,6 +17,10 @@ pub struct Evidence {
     pub opening: Option<Opening>,
     pub opened_at: String,
     pub sessions: Vec<(String, Session)>,
+    /// Why sessions were begun that a schedule began, each with the index of its session.
+    pub schedules: Vec<(usize, ScheduleNote)>,
+    /// Waits for hosts, each with the index of its session.
+    pub waits: Vec<(usize, WaitNote)>,
     /// Host notes in the order they came, with the index of their session.
     pub hosts: Vec<(usize, HostNote)>,
     /// Baselines of links in the order they were taken, with the index of their session.
@@ -103,6 +107,8 @@ impl Evidence {
                 self.close_open_runs(at, session);
                 self.sessions.push((at.to_owned(), s));
             }
+            Event::Scheduled(note) => self.schedules.push((session, note)),
+            Event::Waited(note) => self.waits.push((session, note)),
             Event::Host(note) => self.hosts.push((session, note)),
             Event::Link(note) => self.links.push((session, note)),
             Event::Setting(note) => self.settings.push((session, note)),

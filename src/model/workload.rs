@@ -13,7 +13,7 @@ pub type Template = String;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Workload {
     Packets(Box<PacketsDeclared>),
-    Command(CommandDeclared),
+    Command(Box<CommandDeclared>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -103,7 +103,7 @@ pub struct CommandDeclared {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Work {
     Packets(Box<PacketWork>),
-    Command(CommandWork),
+    Command(Box<CommandWork>),
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -9,6 +9,8 @@ pub enum RecordError {
     Io { doing: &'static str, path: PathBuf, source: io::Error },
     #[error("{path} is no record: it has no journal.jsonl", path = path.display())]
     NotARecord { path: PathBuf },
+    #[error("the raw evidence of {path} was pruned; its report, findings and tables of runs are still there", path = path.display())]
+    Pruned { path: PathBuf },
     #[error("{path}, line {line}: {why}", path = path.display())]
     Damaged { path: PathBuf, line: usize, why: String },
     #[error("{path} is in use by another fieldtrial", path = path.display())]

@@ -21,6 +21,7 @@ impl Folder {
     pub const LOSSES: &'static str = "losses.yaml";
     pub const PLAN: &'static str = "plan.json";
     pub const PAGE: &'static str = "index.html";
+    pub const FINDINGS: &'static str = "findings.json";
 
     /// Makes a new folder named after the second it was made in; the name never collides.
     ///
@@ -49,6 +50,8 @@ impl Folder {
         let folder = if path.is_file() { path.parent().unwrap_or(path) } else { path };
         if folder.join(Self::JOURNAL).is_file() {
             Ok(Folder { path: folder.to_owned() })
+        } else if folder.join(super::prune::PRUNED).is_file() {
+            Err(RecordError::Pruned { path: folder.to_owned() })
         } else {
             Err(RecordError::NotARecord { path: path.to_owned() })
         }
@@ -90,13 +93,16 @@ impl Folder {
 }
 
 /// Replaces a file atomically: a temporary file beside it, synced, then renamed.
-pub(super) fn put(path: &Path, text: &str) -> Result<(), RecordError> {
+///
+/// # Errors
+/// The folder cannot be written or the disk is full; the old file is intact then.
+pub fn put(path: &Path, text: impl AsRef<[u8]>) -> Result<(), RecordError> {
     let parent = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new()
         .prefix(".part-")
         .tempfile_in(parent)
         .map_err(RecordError::io("written", path))?;
-    file.write_all(text.as_bytes()).map_err(RecordError::io("written", path))?;
+    file.write_all(text.as_ref()).map_err(RecordError::io("written", path))?;
     file.as_file().sync_all().map_err(RecordError::io("written", path))?;
     use std::os::unix::fs::PermissionsExt;
     let readable = fs::Permissions::from_mode(0o644);

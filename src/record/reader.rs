@@ -1,9 +1,11 @@
 //! Reading a journal: every whole line counts, a torn last one loses only itself.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 
 use super::error::RecordError;
 use super::layout::Folder;
+use crate::evidence::event::{Event, Opening};
 use crate::evidence::fold::Evidence;
 use crate::evidence::line::{LineError, decode};
 
@@ -16,6 +18,18 @@ pub struct Read {
     /// Bytes of the torn last line, if any.
     pub torn_bytes: u64,
     pub last_seq: u64,
+}
+
+/// When a record was begun and what was asked, by the first line of its journal alone; None where that cannot be
+/// read.
+pub fn opening(folder: &Folder) -> Option<(String, Opening)> {
+    let mut first = String::new();
+    BufReader::new(fs::File::open(folder.file(Folder::JOURNAL)).ok()?).read_line(&mut first).ok()?;
+    let line = decode(&first).ok()?;
+    match line.event {
+        Event::Opened(opening) => Some((line.at, *opening)),
+        _ => None,
+    }
 }
 
 /// Reads a record's journal.

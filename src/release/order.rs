@@ -27,9 +27,13 @@ pub fn order(files: &[String]) -> Result<Vec<(String, usize)>, Unordered> {
 
 /// The version or date in a name, and what it is ordered by.
 fn key(name: &str) -> Option<(String, Version)> {
-    let starts = name.char_indices().filter(|(at, c)| {
-        c.is_ascii_digit() && !name[..*at].ends_with(|before: char| before.is_ascii_digit() || before == '.')
-    });
+    // Inside of a number, or after its dot, no version begins.
+    let inside = |before: &str| {
+        let numbers = before.trim_end_matches('.');
+        before.ends_with(|c: char| c.is_ascii_digit())
+            || numbers.len() < before.len() && numbers.ends_with(|c: char| c.is_ascii_digit())
+    };
+    let starts = name.char_indices().filter(|(at, c)| c.is_ascii_digit() && !inside(&name[..*at]));
     starts.filter_map(|(at, _)| version(&name[at..])).next()
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 use super::gate::{headline, next};
+use super::number::{acts, visible};
 use crate::gate::judge::Gate;
 use crate::gate::verdict::Verdict;
 
@@ -67,17 +68,37 @@ pub fn markdown(gate: &Gate) -> String {
     out
 }
 
-/// Text that Markdown and the HTML in it show as it is.
+/// Between what a page would make a mention, a reference or a link of, and what comes after it. An escaped `@`
+/// is still one to who looks for mentions in what came out.
+const APART: &str = "<!-- -->";
+
+/// Text that Markdown and the HTML in it show as it is, and that calls or links nobody.
 pub fn escaped(text: &str) -> String {
     let mut out = String::new();
+    let mut last = ' ';
     for c in text.chars() {
+        let before = std::mem::replace(&mut last, c);
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '\n' | '\r' => out.push(' '),
-            c if c.is_control() => out.push('\u{fffd}'),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '!' | '~' | '$' | '@' => {
+            c if acts(c) => out.push_str(&escaped(&visible(&c.to_string()))),
+            '@' | '#' => {
+                out.push('\\');
+                out.push(c);
+                out.push_str(APART);
+            }
+            // A bare address becomes a link by itself.
+            '/' if before == ':' => {
+                out.push_str(APART);
+                out.push(c);
+            }
+            '.' if out.to_ascii_lowercase().ends_with("www") => {
+                out.push_str(APART);
+                out.push(c);
+            }
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '!' | '~' | '$' => {
                 out.push('\\');
                 out.push(c);
             }
@@ -93,9 +114,6 @@ mod tests {
 
     #[test]
     fn hostile_text_stays_text() {
-        assert_eq!(
-            escaped("a|b<script>`x`\n*y*\u{1b}[0m"),
-            "a\\|b&lt;script&gt;\\`x\\` \\*y\\*\u{fffd}\\[0m"
-        );
+        assert_eq!(escaped("a|b<script>`x`\n*y*\u{1b}[0m"), "a\\|b&lt;script&gt;\\`x\\` \\*y\\*\\\\x1b\\[0m");
     }
 }

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
+use super::beside;
 use super::cells::{median, scale, unmeasured};
 use super::look::{NARROWEST, line, pieces, wrapped};
 use super::number::Scale;
 use super::view::added;
 use crate::analysis::findings::{CellSummary, Effect, EnvironmentFinding, Findings, Interval};
 use crate::analysis::verdict::{between, confidence, ratio};
+use crate::analysis::whole_plot::SplitPlotFinding;
 use crate::model::arm::ArmKind;
 use crate::model::cell::CellId;
 use crate::model::outcome::Fate;
@@ -36,6 +38,14 @@ pub fn table(findings: &Findings, width: u16) -> String {
     let primary = |e: &&EnvironmentFinding| findings.family.responses.contains(&e.response);
     for floor in findings.environment.iter().filter(primary).filter_map(|e| e.noise_floor.as_ref()) {
         text.push_str(&wrapped(&floor.sentence, width.into()));
+    }
+    // On the scale of the answers, which is the logarithmic one where nothing was compared.
+    let linear = |r: &str| findings.answers.iter().any(|a| a.response == r && a.scale == Linear.word());
+    let decides = |f: &&SplitPlotFinding| {
+        findings.family.responses.contains(&f.response) && linear(&f.response) == (f.scale == Linear.word())
+    };
+    for seen in findings.split_plots.iter().filter(decides) {
+        text.push_str(&wrapped(&line(&seen.sentence), width.into()));
     }
     for caution in &findings.run_cautions {
         text.push_str(&wrapped(&line(caution), width.into()));
@@ -87,18 +97,47 @@ fn of_response(findings: &Findings, response: &str, width: u16) -> String {
     let unit = findings.cells.iter().flat_map(|c| &c.responses).find(|r| r.response == response);
     let scale = scale(findings, response, unit.map_or("", |r| &r.unit));
     let common = common_confidence(&effects);
-    let mut rows: Vec<[String; 5]> =
+    let mut rows: Vec<Vec<String>> =
         findings.cells.iter().map(|cell| row(cell, response, &effects, &scale, common.is_none())).collect();
     let linear = effects.values().any(|e| e.scale == Linear.word());
     let against = if linear { "difference from control" } else { "ratio to control" };
-    let heading = [
+    let mut heading = vec![
         "cell".to_owned(),
         "n".to_owned(),
         format!("{response}\n{}", scale.heading).trim_end().to_owned(),
         format!("{against}\n[interval, {}]", common.as_deref().unwrap_or("confidence")),
         "verdict".to_owned(),
     ];
+    let first = findings.family.responses.first().is_some_and(|r| r == response);
+    let more = if first { beside::columns(findings) } else { vec![] };
+    let wide =
+        |column: &beside::Column| column.texts.iter().chain([&column.heading]).map(|t| widest(t)).max();
+    let taken = others(&rows, &heading) + more.iter().filter_map(wide).sum::<usize>();
+    let ids = rows.iter().map(|row| widest(&row[0])).max().unwrap_or(0).min(NARROWEST_ID);
+    let fits = ids + taken + 3 * (heading.len() + more.len()) < width.into();
+    let mut below: Vec<Vec<String>> = rows.iter().map(|row| row[..1].to_vec()).collect();
+    let mut heading_below = heading[..1].to_vec();
+    let (into, heads) = if fits { (&mut rows, &mut heading) } else { (&mut below, &mut heading_below) };
+    for column in more {
+        heads.push(column.heading);
+        into.iter_mut().zip(column.texts).for_each(|(row, text)| row.push(text));
+    }
+    let mut text = laid_out(rows, heading, &|at| at == 1 || at == 2 || at > 4, width);
+    if heading_below.len() > 1 {
+        text.push_str(&laid_out(below, heading_below, &|at| at > 0, width));
+    }
+    text
+}
+
+/// One table with a border; `numbers` tells which columns have their digits below each other.
+fn laid_out(
+    mut rows: Vec<Vec<String>>,
+    heading: Vec<String>,
+    numbers: &dyn Fn(usize) -> bool,
+    width: u16,
+) -> String {
     break_ids(&mut rows, &heading, width.into());
+    let columns = heading.len();
     let mut table = Table::new();
     table
         .load_style(presets::UTF8_BORDERS_ONLY)
@@ -106,7 +145,7 @@ fn of_response(findings: &Findings, response: &str, width: u16) -> String {
         .set_width(width)
         .set_header(heading);
     table.add_rows(rows);
-    for column in [1, 2] {
+    for column in (0..columns).filter(|at| numbers(*at)) {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }
@@ -128,12 +167,12 @@ fn row(
     effects: &BTreeMap<&CellId, &Effect>,
     scale: &Scale,
     each_confidence: bool,
-) -> [String; 5] {
+) -> Vec<String> {
     let name = line(&cell.cell.0);
     let found = cell.responses.iter().find(|r| r.response == response);
     let Some(summary) = found else {
         let fate = if cell.fate == Fate::Live { "not run" } else { cell.fate.name() };
-        return [name, "0".into(), "–".into(), "–".into(), fate.into()];
+        return vec![name, "0".into(), "–".into(), "–".into(), fate.into()];
     };
     let runs: u64 = cell.outcomes.values().sum();
     let n = if summary.n == runs { runs.to_string() } else { format!("{} of {runs}", summary.n) };
@@ -150,7 +189,7 @@ fn row(
     if let Some(missing) = unmeasured(&cell.outcomes) {
         verdict = format!("{verdict}; {missing}");
     }
-    [name, n, median, shown, verdict]
+    vec![name, n, median, shown, verdict]
 }
 
 fn against_control(effect: &Effect, with_confidence: bool) -> String {
@@ -171,14 +210,21 @@ fn against_control(effect: &Effect, with_confidence: bool) -> String {
     format!("{value} [{}]", effect.interval.map_or("no interval".to_owned(), words))
 }
 
-/// Breaks ids that are too long for what the other columns leave, after a slash or comma.
-fn break_ids(rows: &mut [[String; 5]], heading: &[String; 5], width: usize) {
-    let widest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-    let others: usize = (1..5)
+/// Characters of the widest line.
+fn widest(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+/// Width of all columns but the first. Around a column there are two blanks and a border, and one border more.
+fn others(rows: &[Vec<String>], heading: &[String]) -> usize {
+    (1..heading.len())
         .map(|at| rows.iter().map(|r| widest(&r[at])).chain([widest(&heading[at])]).max().unwrap_or(0))
-        .sum();
-    // Two borders, and a blank on both sides of every column.
-    let room = width.saturating_sub(others + 16).max(NARROWEST_ID);
+        .sum()
+}
+
+/// Breaks ids that are too long for what the other columns leave, after a slash or comma.
+fn break_ids(rows: &mut [Vec<String>], heading: &[String], width: usize) {
+    let room = width.saturating_sub(others(rows, heading) + 3 * heading.len() + 1).max(NARROWEST_ID);
     for row in rows {
         let mut lines = vec![String::new()];
         for piece in row[0].split_inclusive(['/', ',']).flat_map(|piece| pieces(piece, room - 2)) {

@@ -48,6 +48,9 @@ impl Piece {
         if self.is_whole() {
             return Ok(&self.kept);
         }
+        if self.account.kept == self.account.bytes && self.account.bytes <= MOST {
+            return Err(format!("its {} bytes could not be fetched from the host", self.account.bytes));
+        }
         Err(format!(
             "it wrote {} bytes, and at most {} are read for this; let it write less, or compare `exact`",
             self.account.bytes,

@@ -11,6 +11,9 @@ use fieldtrial::model::until::Until;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
+#[path = "ladders.rs"]
+mod ladders;
+
 const ALPHA: f64 = 0.05;
 /// Treatments of a family; all are compared with one control.
 const FAMILY: usize = 3;
@@ -123,9 +126,11 @@ pub fn checks(campaigns: u32, sizes: &[usize]) -> Vec<Check> {
     }
     checks.push(of_stopping(campaigns));
     checks.extend(of_drift(campaigns));
+    checks.extend(ladders::checks(campaigns));
     checks
 }
 
+/// Four standard errors of a share.
 fn band(rate: f64, campaigns: u32) -> f64 {
     4.0 * (rate * (1.0 - rate) / f64::from(campaigns)).sqrt()
 }

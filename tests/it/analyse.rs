@@ -177,3 +177,62 @@ fn changes_of_level_are_found_by_name_along_a_history_and_a_ladder() {
     let unblocked = desk.fieldtrial(&["analyse", "ladder.csv", "--response", "mpps", "--ladder", "release"]);
     assert_eq!(unblocked.status.code(), Some(2), "{}", told(&unblocked));
 }
+
+/// Three days with each reboot setting made once a day, and four runs under each: settings of the same
+/// level differ by 1 and more, runs under one setting by 0.1.
+fn reboots() -> String {
+    let mut text = "day,boot,batch,setting,y\n".to_owned();
+    for (day, heights) in [[0.0, 3.0], [1.0, 1.0], [-1.0, 2.0]].iter().enumerate() {
+        for (boot, height) in heights.iter().enumerate() {
+            for (run, noise) in [0.1, -0.1, -0.1, 0.1].into_iter().enumerate() {
+                let y = 10.0 + height + 0.5 * (run % 2) as f64 + noise;
+                text.push_str(&format!("{day},{boot},{},s{day}{boot},{y}\n", run % 2));
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn what_was_set_once_a_group_is_judged_by_its_settings_and_not_by_the_runs() {
+    let desk = Desk::new(COMMANDS);
+    desk.write("reboots.csv", &reboots());
+    let asked = ["analyse", "reboots.csv", "--response", "y", "--factors", "boot,batch"];
+    let with = |more: &[&str]| desk.fieldtrial(&[&asked[..], more].concat());
+    let of_block = ["--block", "day", "--whole-plot", "boot"];
+    let found = json(&with(&[&of_block[..], &["--json"]].concat()));
+    let split = &found["split_plots"][0];
+    assert_eq!((&split["scale"], &split["found"]["settings"]), (&"linear".into(), &6.into()));
+    // Differences of the settings are 3, 0 and 3: mean 2, variance 3, so F = 4 with 1 and 2 df.
+    let boot = &split["found"]["groups"]["terms"][0]["type2"];
+    assert!((boot["f"].as_f64().unwrap() - 4.0).abs() < 1e-9, "{boot}");
+    assert!((boot["p"].as_f64().unwrap() - 0.183_503_419_072_273_97).abs() < 1e-9, "{boot}");
+    let naive = &found["factorials"][0]["anova"];
+    assert!(naive["terms"][0]["type2"]["p"].as_f64().unwrap() < 1e-3, "what runs alone would claim: {naive}");
+    assert!(naive["notes"].to_string().contains("split_plots"), "{naive}");
+    assert_eq!(against_schema(&desk, &found), Vec::<String>::new());
+    let said = String::from_utf8_lossy(&with(&of_block).stdout).into_owned();
+    assert!(said.contains("boot is judged by 6 settings, not by 24 runs"), "{said}");
+    assert!(said.matches("is judged by").count() == 1, "once, on the scale of the answers: {said}");
+
+    let named = ["--whole-plot", "boot", "--group", "setting", "--json"];
+    let found = json(&with(&named));
+    assert_eq!(found["split_plots"][0]["found"]["settings"], 6);
+    desk.write("reboots.csv", &reboots().lines().take(9).collect::<Vec<_>>().join("\n"));
+    let found = json(&with(&named));
+    assert!(found["cautions"].to_string().contains("boot is confounded with the setting"), "{found}");
+
+    for (more, expected) in [
+        (&["--whole-plot", "boot"][..], "expected a column that says which runs shared a setting"),
+        (
+            &["--whole-plot", "setting", "--block", "day"],
+            "was set once for a group of runs, and is no factor",
+        ),
+        (&["--group", "setting"], "--whole-plot"),
+    ] {
+        let output = with(more);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+        assert!(said.contains(expected), "expected {expected}, found {said}");
+    }
+}

@@ -30,7 +30,7 @@ responses:
 /// The fourth time that it is asked to be flaky it fails, and writes what would harm a terminal, a page and a table.
 const WORK: &str = r##"
 case $1 in
-slower) sleep 0.02 ;;
+slower) sleep 0.06 ;;
 wrong) echo "another | answer" ;;
 flaky)
     echo x >>HERE/count

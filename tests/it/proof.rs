@@ -140,7 +140,7 @@ fn files_that_are_written_are_compared_and_one_of_an_earlier_run_is_none() {
                 - {name: other, change: {text: two}}\n  - {name: lazy, change: {text: none}}";
     let script = "if [ ${text} != none ]; then echo ${text} > out.bin; fi";
     let command = format!("shell: '{script}', cwd: {}", place.path().display());
-    let (_, _, evidence) = run(&campaign(&arms, &command, "verify: {files: [out.bin]}"));
+    let (_, _, evidence) = run(&campaign(arms, &command, "verify: {files: [out.bin]}"));
     measured(&evidence, "/control");
     measured(&evidence, "/equal");
     assert!(refusal(&evidence, "/other").contains("file out.bin: the control has sha256"));
@@ -312,7 +312,7 @@ fn values_come_from_files_and_standard_error_as_well() {
     let command = "shell: 'mkdir out; echo {\\\"rate\\\": 7} > out/r.json; echo took 3 ms >&2', values: {\
                    rate: {json: /rate, from: {file: out/r.json}, unit: bit/s, better: higher}, \
                    took: {pattern: 'took (\\d+) ms', from: stderr, unit: ms, better: lower}}";
-    let (desk, output, evidence) = run(&campaign("control: {}", &command, "responses: [{name: rate}]"));
+    let (desk, output, evidence) = run(&campaign("control: {}", command, "responses: [{name: rate}]"));
     assert_eq!(code(&output), 0, "{}", told(&output));
     let run = runs(&evidence, "/control")[0];
     assert_eq!((run.values["rate"], run.values["took"]), (7.0, 3.0));
@@ -321,45 +321,49 @@ fn values_come_from_files_and_standard_error_as_well() {
     assert_eq!(run.roles[0].report.files[0].path, "out/r.json");
 }
 
-/// A campaign with a verdict: the seed's counts, from the output of a program.
+/// A campaign with a verdict: the seed's counts, from the output of a program that says what it cost as well, so
+/// that no busy machine can change the answer.
 fn useful(treatment: &str) -> String {
     let arms = format!(
-        "control: {{set: {{counts: '{{\"ok\": 40, \"late\": 0, \"broken\": 0}}', pause: '0.03'}}}}\n\
-         treatments: [{{name: quick, together: true, change: {{counts: '{treatment}', pause: '0'}}}}]"
+        "control: {{set: {{counts: '{{\"ok\": 40, \"late\": 0, \"broken\": 0, \"cost\": 30}}'}}}}\n\
+         treatments: [{{name: quick, change: {{counts: '{treatment}'}}}}]"
     );
-    let command = "run: [sh, -c, 'sleep $1; echo \"$2\"', sh, '${pause}', '${counts}']";
-    let work = "\n  work: {units: 40, success: {json: /ok}, timeout: {json: /late}, transport_error: {json: /broken}}";
-    campaign(&arms, command, "verify: {output: ignored}")
-        .replace("'${counts}']}\n", &format!("'${{counts}}']}}{work}\n"))
+    let command = "run: [echo, '${counts}'], values: {cost: {json: /cost, unit: ms, better: lower}}";
+    let work =
+        "work: {units: 40, success: {json: /ok}, timeout: {json: /late}, transport_error: {json: /broken}}";
+    campaign(&arms, command, "verify: {output: ignored}\nresponses: [{name: cost}]")
+        .replace("better: lower}}}\n", &format!("better: lower}}}}}}\n  {work}\n"))
         .replace("pilot: true\n", "")
         .replace("count: 2, order: forward", "count: 6")
 }
 
 #[test]
 fn an_arm_that_completes_less_cannot_win_however_fast() {
-    // The second seed: one permit, eight in flight, five of forty done. Here the loser is three times as fast.
-    let (desk, output, evidence) = run(&useful("{\"ok\": 5, \"late\": 35, \"broken\": 0}"));
+    // The second seed: one permit, eight in flight, five of forty done. Here the loser costs a third.
+    let (desk, output, evidence) = run(&useful("{\"ok\": 5, \"late\": 35, \"broken\": 0, \"cost\": 10}"));
     assert_eq!(code(&output), 0, "{}", told(&output));
     let work = runs(&evidence, "/quick")[0].work.expect("units of work");
     assert_eq!((work.declared, work.success, work.timeout, work.transport_error), (40, 5, 35, 0));
     let findings = fieldtrial::analysis::judge::judge(&evidence);
     let answer = &findings.answers[0];
-    assert!(answer.ratio.is_some_and(|ratio| ratio < 0.9), "it is faster: {answer:?}");
+    assert!(answer.ratio.is_some_and(|ratio| ratio < 0.5), "it costs a third: {answer:?}");
     assert_eq!(answer.verdict.word(), "inconclusive");
     let why = "quick completed 30 of its 240 units of work and the control 240 of 240, so it cannot be called better";
     assert!(answer.sentence.contains(why), "{}", answer.sentence);
-    assert!(stdout(&output).contains("cannot be called better"), "{}", told(&output));
-    assert!(stdout(&output).contains("/quick: 30 of 240 units done, 210 timed out"), "{}", told(&output));
+    // The terminal breaks long lines.
+    let shown = stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("cannot be called better"), "{}", told(&output));
+    assert!(shown.contains("/quick: 30 of 240 units done, 210 timed out"), "{}", told(&output));
     let page = std::fs::read_to_string(desk.record("reports").join("index.html")).expect("the page");
     assert!(page.contains("cannot be called better") && page.contains("30 of 240 units done, 210 timed out"));
     // The same, done completely, wins.
-    let (_, _, evidence) = run(&useful("{\"ok\": 40, \"late\": 0, \"broken\": 0}"));
+    let (_, _, evidence) = run(&useful("{\"ok\": 40, \"late\": 0, \"broken\": 0, \"cost\": 10}"));
     assert_eq!(fieldtrial::analysis::judge::judge(&evidence).answers[0].verdict.word(), "better");
 }
 
 #[test]
 fn counts_that_do_not_add_up_to_the_declared_work_are_refused() {
-    let (_, _, evidence) = run(&useful("{\"ok\": 5, \"late\": 34, \"broken\": 0}"));
+    let (_, _, evidence) = run(&useful("{\"ok\": 5, \"late\": 34, \"broken\": 0, \"cost\": 10}"));
     let reason = refusal(&evidence, "/quick");
     assert!(reason.contains("are 39 units of work, and 40 were declared"), "{reason}");
 }

@@ -279,6 +279,42 @@ fn a_campaign_holds_what_it_says_and_a_treatment_may_change_it() {
 }
 
 #[test]
+fn a_variable_that_is_hard_to_change_is_really_set_again_in_every_block() {
+    let Some(bench) = Bench::new() else { return };
+    let text = CAMPAIGN
+        .replace("FOLDER", &bench.lab.folder().to_string_lossy())
+        .replace(
+            "control: {set: {size: 1400}}",
+            "variables: {size: [1400, 1300]}\nhard_to_change: [size]\ncontrol: {set: {word: a}}",
+        )
+        .replace("change: {size: 1300}", "change: {word: b}")
+        .replace("ipv6: off}", "ipv6: off}\naa: true")
+        .replace("echo same'", "echo ${word} >/dev/null; echo same'")
+        .replace("count: 2, order: forward", "count: 4, order: mirrored");
+    let place = |name: &str, text: &str| {
+        std::fs::write(bench.lab.folder().join(name), text).expect("the lab's folder")
+    };
+    place("c.yaml", &text);
+    place("hosts.yaml", HOSTS);
+    let before = bench.look();
+    let output = finish(bench.lab.fieldtrial().args(["run", "c.yaml", "--reports", "reports"]), LIMIT);
+    assert_eq!(code(&output), 0, "{}", told(&output));
+    assert_eq!(bench.look(), before);
+    let seen = bench.sh("cat seen");
+    let sizes: Vec<&str> = seen.lines().step_by(2).skip(6).collect();
+    assert_eq!(sizes.len(), 24, "four blocks of two sizes and three arms: {seen}");
+    assert!(sizes.chunks(3).all(|group| group.iter().all(|size| *size == group[0])), "{sizes:?}");
+    let record = only_record(&bench.lab.folder().join("reports"));
+    let journal = std::fs::read_to_string(record.join("journal.jsonl")).expect("a journal");
+    // Before each of four blocks, and at the end.
+    assert_eq!(journal.lines().filter(|line| line.contains("\"put_back\"")).count(), 5, "{journal}");
+    assert!(!journal.contains("\"changed\""), "our own putting back is no event: {journal}");
+    let findings = std::fs::read_to_string(record.join("findings.json")).expect("findings");
+    assert!(findings.contains("size is judged by 8 settings, not by 16 runs"), "{findings}");
+    assert!(stdout(&output).contains("size is judged by 8 settings"), "{}", told(&output));
+}
+
+#[test]
 fn a_host_that_cannot_be_put_back_is_refused_until_it_can() {
     let Some(bench) = Bench::new() else { return };
     let place = |name: &str, text: &str| {

@@ -132,7 +132,7 @@ fn a_role_that_is_no_longer_ready_in_a_timed_run_makes_it_a_timeout() {
     // The proof and the first run find it ready.
     let server = format!("echo x >>{starts}; test $(wc -l <{starts}) -le 2 && echo up; exec sleep 60");
     let text = campaign(&format!(
-        "    server: {{on: here, shell: '{server}', ready: {{line: up, within: 400ms}}, ends: {{with: client}}}}\n    client: {{on: here, after: server, run: [echo, same]}}\n"
+        "    server: {{on: here, shell: '{server}', ready: {{line: up, within: 2s}}, ends: {{with: client}}}}\n    client: {{on: here, after: server, run: [echo, same]}}\n"
     ));
     let desk = Desk::new(&text);
     let output = desk.fieldtrial(&["run", "c.yaml"]);

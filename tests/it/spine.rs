@@ -10,7 +10,7 @@ use fieldtrial::campaign;
 use fieldtrial::conduct::lab::{JobId, Lab, LabError, LabEvent};
 use fieldtrial::conduct::{Asked, Ended, Preparation, Stop, Trial, Watch};
 use fieldtrial::design::plan::Plan;
-use fieldtrial::evidence::event::{Event, RunNote, Session, SessionKind};
+use fieldtrial::evidence::event::{Event, Session, SessionKind};
 use fieldtrial::evidence::fold::Evidence;
 use fieldtrial::inventory;
 use fieldtrial::model::cell::{CellId, RunKey};
@@ -21,7 +21,7 @@ use fieldtrial::model::outcome::{Fate, RunOutcome};
 use fieldtrial::yaml::Source;
 use serde_json::json;
 
-use crate::spine_hold::StandInHosts;
+use crate::spine_hold::{Silent, StandInHosts};
 
 type Act = Box<dyn FnMut(&str, &JobSpec, u64) -> Result<JobReport, LabError>>;
 
@@ -129,18 +129,6 @@ impl Lab for StandIn {
     }
     fn look(&mut self, host: &str, _ports: &BTreeMap<String, String>) -> Result<Facts, LabError> {
         Ok(self.hosts.look(host))
-    }
-}
-
-pub struct Silent(Stop);
-impl Watch for Silent {
-    fn proving(&mut self, _cells: u64) {}
-    fn proven(&mut self, _cell: &CellId, _refusal: Option<&str>) {}
-    fn measuring(&mut self, _runs: u64) {}
-    fn run_began(&mut self, _run: &RunKey) {}
-    fn run_ended(&mut self, _note: &RunNote) {}
-    fn stop(&self) -> Stop {
-        self.0
     }
 }
 

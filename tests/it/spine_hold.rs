@@ -2,17 +2,30 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use fieldtrial::conduct::Stop;
 use fieldtrial::conduct::lab::LabError;
-use fieldtrial::conduct::{Asked, Ended};
+use fieldtrial::conduct::{Asked, Ended, Stop, Watch};
+use fieldtrial::evidence::event::RunNote;
 use fieldtrial::evidence::fold::Evidence;
-use fieldtrial::model::cell::CellId;
+use fieldtrial::model::cell::{CellId, RunKey};
 use fieldtrial::model::change::{Applications, Applied, PutBack, Unfit, Wanted};
 use fieldtrial::model::facts::Facts;
 use fieldtrial::model::outcome::{Fate, RunOutcome};
 use serde_json::json;
 
 use crate::spine::{StandIn, TWO_ARMS, fate, outcomes, plan, report, session, words};
+
+/// Watches without a word.
+pub struct Silent(pub Stop);
+impl Watch for Silent {
+    fn proving(&mut self, _cells: u64) {}
+    fn proven(&mut self, _cell: &CellId, _refusal: Option<&str>) {}
+    fn measuring(&mut self, _runs: u64) {}
+    fn run_began(&mut self, _run: &RunKey) {}
+    fn run_ended(&mut self, _note: &RunNote) {}
+    fn stop(&self) -> Stop {
+        self.0
+    }
+}
 
 /// Settings of hosts that begin as `?`, and moving facts that are told one after the other.
 #[derive(Default)]
@@ -76,6 +89,7 @@ impl StandInHosts {
 
     pub fn put_back(&mut self, log: &mut Vec<String>, host: &str) -> Result<PutBack, LabError> {
         log.push(format!("put back {host}"));
+        self.settings.retain(|(known, _), _| known != host);
         Ok(PutBack { stuck: self.stuck.clone(), ..PutBack::default() })
     }
 
@@ -117,6 +131,30 @@ fn a_setting_that_a_treatment_changes_is_brought_about_for_each_cell() {
     let both = ["set h1 governor old", "start h1 work scan", "set h1 governor new", "start h1 work scan"];
     let expected: Vec<&str> = both.iter().cycle().take(12).copied().chain(["put back h1"]).collect();
     assert_eq!(lab.log, expected, "two proofs and two blocks");
+}
+
+#[test]
+fn what_is_hard_to_change_is_set_once_for_its_cells_and_again_for_every_block() {
+    let text = held("{governor: '${speed}'}")
+        .replace(
+            "control:",
+            "variables: {speed: [slow, fast], size: [a, b]}\nhard_to_change: [speed]\ncontrol:",
+        )
+        .replace("scan]", "'${size}']")
+        .replace("forward", "mirrored");
+    let plan = plan(&text);
+    let (mut lab, mut evidence) = (quiet_lab(), Evidence::default());
+    assert_eq!(session(&plan, &mut lab, &mut evidence, Asked::Rest, Stop::No), Ended::Complete);
+    let timed: Vec<&String> = lab.log.iter().skip_while(|line| !line.starts_with("put back")).collect();
+    let kinds: String = timed.iter().map(|line| &line[..2]).collect::<Vec<_>>().join(" ");
+    let block = "pu se st st st st se st st st st";
+    assert_eq!(kinds, format!("{block} {block} pu"), "{timed:?}");
+    let levels: Vec<&str> = timed
+        .iter()
+        .filter(|line| line.starts_with("set"))
+        .filter_map(|line| line.rsplit(' ').next())
+        .collect();
+    assert_eq!((levels[0], levels[1]), (levels[3], levels[2]), "the second block runs backwards: {levels:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What no source file may have, and what no file of a pure room may touch.
 
-use super::source::{code_of, paths, tokens};
+use super::source::{Path, code_of, paths, tokens};
 
 /// Longest file, in lines.
 const LONGEST: usize = 500;
@@ -55,6 +55,15 @@ pub fn shouts(path: &str, text: &str) -> Vec<String> {
     let speaking = ["src/cli/", "src/agent/", "src/tool/", "src/remote/"];
     if !speaking.iter().any(|room| path.starts_with(room)) {
         return Vec::new();
+    }
+    if path.starts_with("src/cli/") && path != "src/cli/voice.rs" {
+        let mouth = |used: &Path| used.segments.windows(2).any(|part| part == ["io", "stdout"]);
+        if let Some(used) = paths(text).iter().find(|used| mouth(used)) {
+            return vec![format!(
+                "{path}:{}: io::stdout past src/cli/voice.rs, which lets nothing act on a terminal",
+                used.line
+            )];
+        }
     }
     let prints = paths(text).into_iter().filter(|used| used.is_macro);
     prints
@@ -177,6 +186,9 @@ fn a_room_that_speaks_may_not_die_of_a_closed_pipe() {
         assert_eq!(shouts("src/cli/x.rs", text).len(), 1, "{text}");
     }
     assert_eq!(shouts("src/cli/x.rs", "writeln!(out, \"println!\");"), Vec::<String>::new());
+    let mouth = "let out = std::io::stdout().lock();";
+    assert_eq!(shouts("src/cli/x.rs", mouth).len(), 1);
+    assert_eq!(shouts("src/cli/voice.rs", mouth), Vec::<String>::new());
     assert_eq!(shouts("src/nic/x.rs", "println!(\"skipped\");"), Vec::<String>::new());
 }
 

@@ -1,0 +1,226 @@
+//! A figure with two axes and layers of lines, steps, dots and bands.
+
+use std::fmt::Write;
+
+use super::axis::Axis;
+use super::svg::{Svg, at, mark};
+
+/// One side of a chart.
+pub struct Side<'t> {
+    pub name: String,
+    pub log: bool,
+    /// How a value is written.
+    pub tick: &'t dyn Fn(f64) -> String,
+    /// Values that the axis has to hold beside those of the layers.
+    pub holds: Vec<f64>,
+    /// Names at values instead of ticks.
+    pub named: Vec<(f64, String)>,
+}
+
+/// One point of a layer of dots.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mark {
+    pub x: f64,
+    /// Not finite: there is no value, and a cross stands at the upper edge.
+    pub y: f64,
+    pub label: String,
+    pub href: Option<String>,
+}
+
+/// What a chart draws, in this order. `series` tells shape and colour; 0 is the control.
+#[derive(Debug, Clone)]
+pub enum Layer {
+    /// A shaded range of x.
+    Band {
+        from: f64,
+        to: f64,
+        name: String,
+    },
+    /// Lines across at values of x, each with a name below the upper edge.
+    Cuts(Vec<(f64, String)>),
+    /// A line across at a value of y.
+    Level {
+        at: f64,
+        series: usize,
+    },
+    /// A line through points; a value that is no number breaks it.
+    Line {
+        series: usize,
+        points: Vec<(f64, f64)>,
+    },
+    /// The same as stairs: each value holds until the next x.
+    Steps {
+        series: usize,
+        points: Vec<(f64, f64)>,
+    },
+    /// Small dots without names, for many or for what stands behind.
+    Dust {
+        series: usize,
+        points: Vec<(f64, f64)>,
+    },
+    Dots {
+        series: usize,
+        marks: Vec<Mark>,
+    },
+    /// Words beside a point.
+    Note {
+        x: f64,
+        y: f64,
+        text: String,
+    },
+}
+
+/// A figure with what it shows.
+pub struct Chart<'t> {
+    /// What a reader without eyes for it hears.
+    pub told: String,
+    pub x: Side<'t>,
+    pub y: Side<'t>,
+    pub layers: Vec<Layer>,
+    pub width: f64,
+    pub height: f64,
+}
+
+/// Width at which a figure fits a phone; wider screens have several in a row.
+pub const NARROW: f64 = 340.0;
+const TOP: f64 = 20.0;
+const RIGHT: f64 = 12.0;
+const BOTTOM: f64 = 34.0;
+/// Of a letter of the ticks.
+const LETTER: f64 = 6.1;
+
+impl Chart<'_> {
+    /// The finished figure; None where no layer has a value.
+    pub fn draw(&self) -> Option<String> {
+        let (xs, ys): (Vec<f64>, Vec<f64>) = self.layers.iter().flat_map(values).unzip();
+        let floor = (self.height - BOTTOM, TOP);
+        let y = Axis::over(ys.into_iter().chain(self.y.holds.iter().copied()), self.y.log, floor)?;
+        let marks = labels(&self.y, &y, 4);
+        let widest = marks.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
+        let left = (widest as f64 * LETTER + 10.0).clamp(24.0, self.width / 2.0);
+        let wall = (left, self.width - RIGHT);
+        let x = Axis::over(xs.into_iter().chain(self.x.holds.iter().copied()), self.x.log, wall)?;
+        let mut svg = Svg::new(self.width, self.height);
+        self.frame(&mut svg, &x, &y, &marks);
+        for layer in &self.layers {
+            self.layer(&mut svg, layer, &x, &y);
+        }
+        Some(svg.finish("chart", &self.told))
+    }
+
+    fn frame(&self, svg: &mut Svg, x: &Axis, y: &Axis, marks: &[(f64, String)]) {
+        let (left, right) = (x.at(x.ends().0), self.width - RIGHT);
+        let bottom = self.height - BOTTOM;
+        for (value, text) in marks {
+            svg.line("grid", (left, y.at(*value)), (right, y.at(*value)));
+            svg.text("r", (left - 5.0, y.at(*value) + 3.5), text);
+        }
+        svg.line("base", (left, bottom), (right, bottom));
+        let mut free = f64::NEG_INFINITY;
+        for (value, text) in labels(&self.x, x, 5) {
+            let (at, half) = (x.at(value), LETTER * text.chars().count() as f64 / 2.0);
+            svg.line("tick", (at, bottom), (at, bottom + 4.0));
+            let at = at.min(self.width - half - 1.0);
+            if at - half > free {
+                svg.text("m", (at, bottom + 15.0), &text);
+                free = at + half + 4.0;
+            }
+        }
+        svg.text("l name", (0.0, 10.0), &self.y.name);
+        svg.text("r name", (right, self.height - 4.0), &self.x.name);
+    }
+
+    fn layer(&self, svg: &mut Svg, layer: &Layer, x: &Axis, y: &Axis) {
+        let bottom = self.height - BOTTOM;
+        let class = |kind: &str, series: &usize| format!("{kind} s{}", series % super::svg::SERIES);
+        match layer {
+            Layer::Band { from, to, name } => {
+                svg.rect("settle", (x.at(*from), TOP), (x.at(*to) - x.at(*from), bottom - TOP));
+                svg.text("l in", (x.at(*from) + 3.0, bottom - 4.0), name);
+            }
+            Layer::Cuts(cuts) => {
+                let mut free = f64::NEG_INFINITY;
+                for (value, name) in cuts {
+                    let at = x.at(*value);
+                    svg.line("cut", (at, TOP), (at, bottom));
+                    if at > free {
+                        svg.text("l in", (at + 2.0, TOP + 8.0), name);
+                        free = at + LETTER * name.chars().count() as f64 + 4.0;
+                    }
+                }
+            }
+            Layer::Level { at, series } => {
+                let (left, right) = (x.at(x.ends().0), self.width - RIGHT);
+                svg.line(&class("level", series), (left, y.at(*at)), (right, y.at(*at)));
+            }
+            Layer::Line { series, points } => svg.path(&class("run", series), &through(points, x, y, false)),
+            Layer::Steps { series, points } => svg.path(&class("run", series), &through(points, x, y, true)),
+            Layer::Dust { series, points } => {
+                let mut d = String::new();
+                for (px, py) in points.iter().filter(|p| p.1.is_finite()) {
+                    let _ = write!(d, "M{} {}h0", at(x.at(*px)), at(y.at(*py)));
+                }
+                svg.path(&class("dust", series), &d);
+            }
+            Layer::Dots { series, marks } => {
+                for dot in marks {
+                    let px = x.at(dot.x);
+                    let drawn = match dot.y.is_finite() && (!self.y.log || dot.y > 0.0) {
+                        true => mark(*series, px, y.at(dot.y)),
+                        false => {
+                            let path = format!("M{} {}m-3-3l6 6m0-6l-6 6", at(px), at(TOP + 14.0));
+                            format!("<path class=\"gone\" d=\"{path}\"/>")
+                        }
+                    };
+                    svg.labelled(dot.href.as_deref(), &dot.label, &drawn);
+                }
+            }
+            Layer::Note { x: px, y: py, text } => {
+                let half = self.width / 2.0;
+                let (class, dx) = if x.at(*px) > half { ("r in", -7.0) } else { ("l in", 7.0) };
+                svg.text(class, (x.at(*px) + dx, y.at(*py) - 6.0), text);
+            }
+        }
+    }
+}
+
+fn labels(side: &Side, axis: &Axis, wanted: usize) -> Vec<(f64, String)> {
+    if side.named.is_empty() {
+        axis.ticks(wanted).into_iter().map(|v| (v, (side.tick)(v))).collect()
+    } else {
+        side.named.clone()
+    }
+}
+
+/// Values that decide how far the axes reach; those that are no number decide nothing.
+fn values(layer: &Layer) -> Vec<(f64, f64)> {
+    match layer {
+        Layer::Band { from, to, .. } => vec![(*from, f64::NAN), (*to, f64::NAN)],
+        Layer::Cuts(cuts) => cuts.iter().map(|(x, _)| (*x, f64::NAN)).collect(),
+        Layer::Level { at, .. } => vec![(f64::NAN, *at)],
+        Layer::Line { points, .. } | Layer::Steps { points, .. } | Layer::Dust { points, .. } => {
+            points.clone()
+        }
+        Layer::Dots { marks, .. } => marks.iter().map(|m| (m.x, m.y)).collect(),
+        Layer::Note { .. } => vec![],
+    }
+}
+
+fn through(points: &[(f64, f64)], x: &Axis, y: &Axis, stairs: bool) -> String {
+    let mut d = String::new();
+    let mut broken = true;
+    for (px, py) in points {
+        if !px.is_finite() || !py.is_finite() {
+            broken = true;
+            continue;
+        }
+        let (px, py) = (at(x.at(*px)), at(y.at(*py)));
+        let _ = match (broken, stairs) {
+            (true, _) => write!(d, "M{px} {py}"),
+            (false, true) => write!(d, "H{px}V{py}"),
+            (false, false) => write!(d, "L{px} {py}"),
+        };
+        broken = false;
+    }
+    d
+}

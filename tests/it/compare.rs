@@ -1,0 +1,146 @@
+//! Two records beside each other, both of real runs: facts that differ, numbers that moved, and what is refused.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use serde_json::Value;
+
+use crate::desk::{Desk, code, stdout};
+use crate::process::told;
+
+/// The kernel counts what the tool writes, so its figures are exact.
+const CAMPAIGN: &str = "\
+campaign: c
+question: Does it write no more than it did?
+hosts: hosts.yaml
+control: {set: {amount: whole}}
+workload: {command: {on: here, run: ['APP', '${amount}']}}
+verify: {output: OUTPUT}
+blocks: {count: 4, order: forward}
+timeout: 10s
+responses: [{name: bytes_written}]
+";
+
+struct Shop {
+    desk: Desk,
+}
+
+impl Shop {
+    fn new(output: &str) -> Shop {
+        let desk = Desk::new("");
+        let app = desk.path().join("app");
+        desk.write("c.yaml", &CAMPAIGN.replace("APP", app.to_str().unwrap()).replace("OUTPUT", output));
+        Shop { desk }
+    }
+
+    fn edit(&self, from: &str, to: &str) {
+        let text = std::fs::read_to_string(self.desk.path().join("c.yaml")).unwrap();
+        assert!(text.contains(from));
+        self.desk.write("c.yaml", &text.replace(from, to));
+    }
+
+    /// The record of a tool with this one line.
+    fn record(&self, name: &str, line: &str) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let app = self.desk.write("app", &format!("#!/bin/sh\n{line}\n"));
+        std::fs::set_permissions(app, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let output = self.desk.fieldtrial(&["run", "c.yaml", "--reports", name]);
+        assert_eq!(code(&output), 0, "{}", told(&output));
+        self.desk.record(name)
+    }
+
+    fn compare(&self, before: &Path, after: &Path, rest: &[&str]) -> Output {
+        let paths = ["compare", before.to_str().unwrap(), after.to_str().unwrap()];
+        self.desk.fieldtrial(&[&paths, rest].concat())
+    }
+
+    fn compared(&self, before: &Path, after: &Path) -> (i32, Value) {
+        let output = self.compare(before, after, &["--json"]);
+        let answer =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", told(&output)));
+        (code(&output), answer)
+    }
+}
+
+fn fact<'a>(answer: &'a Value, name: &str) -> Option<&'a Value> {
+    answer["facts"].as_array()?.iter().find(|fact| fact["fact"] == name)
+}
+
+#[test]
+fn a_changed_tool_is_named_beside_the_number_that_moved_and_what_is_equal_is_not_listed() {
+    let shop = Shop::new("ignored");
+    let before = shop.record("old", "head -c 3000000 /dev/zero");
+    let after = shop.record("new", "head -c 4000000 /dev/zero");
+    let (exit, answer) = shop.compared(&before, &after);
+    assert_eq!(exit, 0, "{answer}");
+    let number = &answer["numbers"][0];
+    assert_eq!((&number["cell"], &number["way"]), (&"/control".into(), &"worse".into()), "{number}");
+    let ratio = number["ratio"].as_f64().unwrap();
+    assert!((ratio - 4.0 / 3.0).abs() < 1e-3, "{number}");
+    // Four runs against four: one of 35 splits on each side.
+    assert!((number["p"].as_f64().unwrap() - 2.0 / 70.0).abs() < 1e-9, "{number}");
+    let program = answer["facts"].as_array().unwrap().iter().find(|fact| {
+        fact["fact"].as_str().is_some_and(|name| name.starts_with("program of") && name.ends_with("sha256"))
+    });
+    assert!(program.is_some() || fact(&answer, "input app: sha256").is_some(), "{}", answer["facts"]);
+    for moving in ["here: uptime_s", "here: load_1m"] {
+        let both = fact(&answer, moving).is_some() || answer["facts_equal"].as_u64() > Some(20);
+        assert!(both, "{moving} is looked at: {answer}");
+    }
+    assert!(fact(&answer, "here: uptime_s").is_some(), "time has passed: {}", answer["facts"]);
+    for same in ["here: kernel", "campaign file sha256", "timeout", "fieldtrial sha256"] {
+        assert_eq!(fact(&answer, same), None, "{same}");
+    }
+    let text = stdout(&shop.compare(&before, &after, &[]));
+    assert!(text.contains("1.3333") && text.contains("worse") && text.contains("uptime_s"), "{text}");
+    let (_, same) = shop.compared(&before, &before);
+    assert_eq!(same["facts"].as_array().unwrap().len(), 0, "{same}");
+    assert_eq!(same["numbers"][0]["way"], "not_shown");
+    assert_eq!(same["numbers"][0]["ratio"], 1.0);
+
+    let schema: Value =
+        serde_json::from_slice(&shop.desk.fieldtrial(&["schema", "comparison"]).stdout).unwrap();
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    assert!(validator.is_valid(&answer));
+    let mut broken = answer.clone();
+    broken["numbers"][0]["way"] = "sideways".into();
+    assert!(!validator.is_valid(&broken), "the schema refuses what it must");
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/comparison.schema.json");
+    let shipped: Value = serde_json::from_slice(&std::fs::read(shipped).unwrap()).unwrap();
+    assert!(shipped == schema, "run: fieldtrial schema comparison > schemas/comparison.schema.json");
+}
+
+#[test]
+fn other_deadlines_are_refused_as_not_comparable() {
+    // Case T05.
+    let shop = Shop::new("ignored");
+    let before = shop.record("old", "head -c 3000000 /dev/zero");
+    shop.edit("timeout: 10s", "timeout: 20s");
+    let after = shop.record("new", "head -c 3000000 /dev/zero");
+    let (exit, answer) = shop.compared(&before, &after);
+    assert_eq!(exit, 9, "{answer}");
+    let number = &answer["numbers"][0];
+    assert_eq!((&number["way"], &number["ratio"]), (&"not_comparable".into(), &Value::Null), "{number}");
+    assert!(number["why"].as_str().unwrap().contains("deadline"), "{number}");
+    let timeout = fact(&answer, "timeout").expect("the timeout is a fact");
+    assert_eq!((&timeout["before"], &timeout["after"]), (&"10000 ms".into(), &"20000 ms".into()));
+    assert!(fact(&answer, "campaign file sha256").is_some());
+}
+
+#[test]
+fn another_answer_is_other_work_and_its_numbers_are_not_compared() {
+    let shop = Shop::new("exact");
+    let before = shop.record("old", "echo 7 matches");
+    let after = shop.record("new", "echo 6 matches");
+    let output = shop.compare(&before, &after, &[]);
+    assert_eq!(code(&output), 9, "{}", told(&output));
+    let text = stdout(&output);
+    assert!(text.contains("other work") && text.contains("not comparable"), "{text}");
+}
+
+#[test]
+fn a_folder_that_is_no_record_is_bad_input() {
+    let desk = Desk::new("");
+    let output = desk.fieldtrial(&["compare", ".", "."]);
+    assert_eq!(code(&output), 2, "{}", told(&output));
+}
