@@ -1,7 +1,7 @@
 //! Programs that fail now and then, by real runs: what is told of them, and what their numbers are worth.
 
-use fieldtrial::analysis::judge::judge;
 use fieldtrial::analysis::findings::Verdict;
+use fieldtrial::analysis::judge::judge;
 use fieldtrial::evidence::fold::Evidence;
 use fieldtrial::model::outcome::RunOutcome;
 use fieldtrial::record::{Folder, read};

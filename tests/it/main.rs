@@ -6,6 +6,7 @@ mod annotate;
 mod artifacts;
 mod browser;
 mod campaign_pages;
+mod combined;
 mod compare;
 mod dead_ends;
 mod desk;
