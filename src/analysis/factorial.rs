@@ -7,6 +7,7 @@ use super::findings::{FactorialFinding, InteractionFinding};
 use super::trial::{Cell, Reading, Trial};
 use super::{anova, every_pair, two_level};
 use crate::model::arm::ArmKind;
+use crate::model::outcome::Fate;
 use crate::model::scale::Scale;
 
 /// Most combinations of levels that a model is fitted to.
@@ -25,40 +26,80 @@ pub fn analyse(trial: &Trial, blocks: &[u32]) -> Vec<FactorialFinding> {
     (0..trial.responses.len()).flat_map(per_response).collect()
 }
 
-/// A variable, or the arm, with the number of its levels.
+/// A variable, the arm, or a treatment that is made or not, with the number of its levels.
 pub struct Varying {
     pub name: String,
-    is_arm: bool,
+    kind: Kind,
     levels: usize,
 }
 
-/// What the grid crosses: variables with several levels, and the arm where there are several.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Variable,
+    Arm,
+    Treatment,
+}
+
+/// What the grid crosses: variables with several levels, and the arm where there are several. Where the
+/// treatments are combined in full, each of them is a factor, so that it shows whether their gains add.
 pub fn varying(trial: &Trial) -> Vec<Varying> {
     let variables = trial.cells.first().map(|c| c.levels.keys()).into_iter().flatten();
-    let columns = variables.map(|name| (name.clone(), false)).chain([("arm".to_owned(), true)]);
-    let counted = columns.map(|(name, is_arm)| {
-        let mut seen: Vec<&str> = crossed(trial).map(|c| level(c, &name, is_arm)).collect();
+    let variables = variables.map(|name| (name.clone(), Kind::Variable));
+    let arms = match treatments(trial) {
+        Some(names) => names.into_iter().map(|name| (name.to_owned(), Kind::Treatment)).collect(),
+        None => vec![("arm".to_owned(), Kind::Arm)],
+    };
+    let counted = variables.chain(arms).map(|(name, kind)| {
+        let mut found = Varying { name, kind, levels: 0 };
+        let mut seen: Vec<&str> = trial.cells.iter().filter_map(|c| level(c, &found)).collect();
         seen.sort_unstable();
         seen.dedup();
-        Varying { name, is_arm, levels: seen.len() }
+        found.levels = seen.len();
+        found
     });
     counted.filter(|v| v.levels > 1).collect()
 }
 
-/// All but the twin, which is no level of anything: it is the control once more.
-fn crossed(trial: &Trial) -> impl Iterator<Item = &Cell> {
-    trial.cells.iter().filter(|cell| cell.kind != ArmKind::Twin)
+/// The treatments of a trial in which the control, each of them, and all combinations of them are live.
+fn treatments(trial: &Trial) -> Option<Vec<&str>> {
+    let of_kind = |kind: ArmKind| trial.arms.iter().filter(move |arm| arm.kind == kind);
+    let names: Vec<&str> = of_kind(ArmKind::Treatment).map(|arm| arm.name.as_str()).collect();
+    let mut combined: Vec<Vec<&str>> =
+        of_kind(ArmKind::Combination).filter_map(|arm| arm.kind.treatments(&arm.name)).collect();
+    combined.iter_mut().for_each(|parts| parts.sort_unstable());
+    combined.sort_unstable();
+    combined.dedup();
+    let made_of_them = combined.iter().flatten().all(|part| names.contains(part));
+    let several = u32::try_from(names.len()).ok().filter(|count| *count > 1)?;
+    let full = combined.len() + names.len() + 1 == 2_usize.checked_pow(several)?;
+    let levels = trial.cells.first().map(|cell| &cell.levels);
+    let live = |cell: &Cell| cell.kind.treatments(&cell.arm).is_none() || cell.fate == Fate::Live;
+    let own_name = |name: &&str| levels.is_none_or(|levels| !levels.contains_key(*name));
+    (full && made_of_them && names.iter().all(own_name) && trial.cells.iter().all(live)).then_some(names)
 }
 
 /// The control comes first among the arms, so that comparisons start from it.
 fn of(trial: &Trial, varying: &Varying, column: &[&str]) -> Factor {
     let factor = Factor::of(&varying.name, column);
-    let control = trial.cells.iter().find(|c| varying.is_arm && c.kind == ArmKind::Control);
+    let control = trial.cells.iter().find(|c| varying.kind == Kind::Arm && c.kind == ArmKind::Control);
     control.map_or(factor.clone(), |c| factor.led_by(&c.arm))
 }
 
-fn level<'a>(cell: &'a Cell, name: &str, is_arm: bool) -> &'a str {
-    if is_arm { &cell.arm } else { cell.levels.get(name).map_or("", |l| l) }
+/// The level that a cell has of something; None of a cell that is no part of its grid: a twin is the control
+/// once more, and an anchor is no level of a treatment.
+fn level<'a>(cell: &'a Cell, varying: &Varying) -> Option<&'a str> {
+    let parts = cell.kind.treatments(&cell.arm);
+    match varying.kind {
+        _ if cell.kind == ArmKind::Twin => None,
+        Kind::Variable => Some(cell.levels.get(&varying.name).map_or("", |l| l)),
+        Kind::Arm => Some(&cell.arm),
+        Kind::Treatment => parts.map(|parts| made(parts.contains(&varying.name.as_str()))),
+    }
+}
+
+/// The levels of a treatment, in this order.
+pub fn made(is_made: bool) -> &'static str {
+    if is_made { "yes" } else { "no" }
 }
 
 fn one(trial: &Trial, blocks: &[u32], response: usize, scale: Scale, names: &[Varying]) -> FactorialFinding {
@@ -145,7 +186,8 @@ pub fn gather(
     let mut of_block: Vec<&str> = vec![];
     let mut of_group: Vec<String> = vec![];
     let hard: Vec<&Varying> = names.iter().filter(|v| trial.hard_to_change.contains(&v.name)).collect();
-    for cell in crossed(trial) {
+    for cell in &trial.cells {
+        let Some(own) = names.iter().map(|v| level(cell, v)).collect::<Option<Vec<&str>>>() else { continue };
         for run in blocks.iter().flat_map(|b| cell.in_block(*b)) {
             let Reading::Value(value) = run.readings[response] else {
                 *not_used += 1;
@@ -161,12 +203,12 @@ pub fn gather(
                 // A session that went on with a block set everything again.
                 (None, _) => {
                     hard.iter().fold(format!("block {block}, session {}", run.session + 1), |group, v| {
-                        format!("{group}, {} {}", v.name, level(cell, &v.name, v.is_arm))
+                        format!("{group}, {} {}", v.name, level(cell, v).unwrap_or_default())
                     })
                 }
             });
-            for (varying, column) in names.iter().zip(&mut labels) {
-                column.push(level(cell, &varying.name, varying.is_arm));
+            for (level, column) in own.iter().zip(&mut labels) {
+                column.push(*level);
             }
         }
     }

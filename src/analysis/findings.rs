@@ -120,7 +120,7 @@ pub struct FactorialFinding {
     pub response: String,
     /// `linear` or `log`.
     pub scale: String,
-    /// Variables, and `arm` where there are several.
+    /// Variables, and `arm` where there are several; its treatments, where they are combined in full.
     pub factors: Vec<String>,
     /// Runs that are not in the model because they have no value; timeouts are among them.
     pub not_used: u64,

@@ -67,6 +67,8 @@ mod tests_anova;
 #[cfg(test)]
 mod tests_change_point;
 #[cfg(test)]
+mod tests_combined;
+#[cfg(test)]
 mod tests_data;
 #[cfg(test)]
 mod tests_effects;

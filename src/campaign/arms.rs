@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use super::draft::Draft;
 use super::naming;
-use crate::model::arm::{Arm, ArmKind};
+use crate::model::arm::{Arm, ArmKind, TOGETHER};
 use crate::model::level::Level;
 use crate::yaml::{Complaint, Entry, Fields, Kind, Loc, Node, Span, unknown};
 
@@ -273,7 +273,7 @@ fn named_set(node: &Node, draft: &mut Draft<'_>) -> Option<(Vec<usize>, Span)> {
 
 fn combination(set: &[usize], span: Span, draft: &mut Draft<'_>) {
     let parts: Vec<&Arm> = set.iter().map(|at| &draft.arms[*at]).collect();
-    let name = parts.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>().join("+");
+    let name = parts.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>().join(TOGETHER);
     let mut changed: IndexMap<String, Level> = IndexMap::new();
     for arm in &parts {
         for setting in &arm.changes {

@@ -8,11 +8,16 @@ use super::{
     values, verify, workload,
 };
 
-const SHIPPED: [(&str, &str); 4] = [
+const SHIPPED: [(&str, &str); 9] = [
     ("quickstart", include_str!("../../campaigns/quickstart.yaml")),
     ("e810-line-rate", include_str!("../../campaigns/e810-line-rate.yaml")),
     ("rx-path", include_str!("../../campaigns/rx-path.yaml")),
     ("commands", include_str!("../../campaigns/commands.yaml")),
+    ("http", include_str!("../../campaigns/http.yaml")),
+    ("http-pilot", include_str!("../../campaigns/http-pilot.yaml")),
+    ("scanner", include_str!("../../campaigns/scanner.yaml")),
+    ("iperf3", include_str!("../../campaigns/iperf3.yaml")),
+    ("whole-file", include_str!("../../campaigns/whole-file.yaml")),
 ];
 
 fn as_json(text: &str) -> Value {

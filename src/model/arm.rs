@@ -27,3 +27,18 @@ pub struct Arm {
     pub changes: Vec<String>,
     pub because: Option<String>,
 }
+
+/// Between the names of the treatments that a combination is called by.
+pub const TOGETHER: &str = "+";
+
+impl ArmKind {
+    /// Names of the treatments that an arm of this name makes; None of one that is not made of any.
+    pub fn treatments(self, name: &str) -> Option<Vec<&str>> {
+        match self {
+            ArmKind::Control => Some(vec![]),
+            ArmKind::Treatment => Some(vec![name]),
+            ArmKind::Combination => Some(name.split(TOGETHER).collect()),
+            ArmKind::Anchor | ArmKind::Twin => None,
+        }
+    }
+}

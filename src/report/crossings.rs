@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::number::Scale as Unit;
 use super::number::short;
 use crate::analysis::every_pair::{Pair, Square};
+use crate::analysis::factorial::made;
 use crate::analysis::findings::{CellSummary, Findings};
 use crate::analysis::interaction::{Adds, Interaction};
 use crate::model::scale::Scale;
@@ -103,7 +104,11 @@ fn square(
     let cells = |(a, b): (usize, usize)| -> Vec<&CellSummary> {
         let has = |cell: &CellSummary, factor: &str, level: &str| match cell.levels.get(factor) {
             Some(own) => own == level,
-            None => factor == "arm" && cell.arm == level,
+            None if factor == "arm" => cell.arm == level,
+            None => {
+                let parts = cell.kind.treatments(&cell.arm);
+                parts.is_some_and(|parts| made(parts.contains(&factor)) == level)
+            }
         };
         let fits = |c: &&CellSummary| {
             has(c, &pair.first, &square.first[a]) && has(c, &pair.second, &square.second[b])
