@@ -15,7 +15,7 @@ use crate::evidence::fold::Evidence;
 pub struct PageError(#[from] tera::Error);
 
 /// Names end in `.html` so that every value is escaped; the style sheet holds no values.
-const TEMPLATES: [(&str, &str); 12] = [
+const TEMPLATES: [(&str, &str); 13] = [
     ("page.html", include_str!("templates/page.html")),
     ("style.html", include_str!("templates/style.html")),
     ("asked.html", include_str!("templates/asked.html")),
@@ -23,6 +23,7 @@ const TEMPLATES: [(&str, &str); 12] = [
     ("cells.html", include_str!("templates/cells.html")),
     ("rejected.html", include_str!("templates/rejected.html")),
     ("campaign.html", include_str!("templates/campaign.html")),
+    ("compared.html", include_str!("templates/compared.html")),
     ("published.html", include_str!("templates/published.html")),
     ("annotated.html", include_str!("templates/annotated.html")),
     ("turned_down.html", include_str!("templates/turned_down.html")),
