@@ -293,6 +293,9 @@ pub struct CompareArgs {
     pub before: PathBuf,
     /// Folder of the later record
     pub after: PathBuf,
+    /// Write it as a page too
+    #[arg(long, value_name = "FILE")]
+    pub page: Option<PathBuf>,
     /// Answer as JSON on standard output; `fieldtrial schema comparison` describes it
     #[arg(long)]
     pub json: bool,

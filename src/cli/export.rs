@@ -43,18 +43,18 @@ pub fn export(args: &ExportArgs) -> Outcome {
         ExportFormat::Parquet => in_parquet(args, table(args.table, &evidence, &findings))?,
     };
     match &args.output {
-        Some(path) => write(path, &bytes)?,
+        Some(path) => write("--output", path, &bytes)?,
         None => as_it_is(&bytes)?,
     }
     Ok(vec![])
 }
 
 /// Writes a file whole or not at all; a device or pipe, which cannot be replaced, is written to.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+pub fn write(option: &str, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let there = std::fs::metadata(path).ok();
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let wrong = |found: &str| {
-        Failure::Input(format!("--output: expected a file to write, found {}, which {found}", path.display()))
+        Failure::Input(format!("{option}: expected a file to write, found {}, which {found}", path.display()))
     };
     match there {
         Some(there) if there.is_dir() => Err(wrong("is a folder")),

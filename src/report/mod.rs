@@ -7,6 +7,7 @@ pub mod beside;
 pub mod campaign;
 pub mod cells;
 pub mod compared;
+pub mod compared_page;
 pub mod crossings;
 pub mod dead_ends;
 pub mod dots;

@@ -21,7 +21,7 @@ const STYLE: &str = include_str!("templates/style.css");
 const SCRIPT: &str = include_str!("templates/page.js");
 
 /// Names end in `.html` where values are escaped; style and script hold none.
-const TEMPLATES: [(&str, &str); 22] = [
+const TEMPLATES: [(&str, &str); 23] = [
     ("page.html", include_str!("templates/page.html")),
     ("head.html", include_str!("templates/head.html")),
     ("style.css", STYLE),
@@ -36,6 +36,7 @@ const TEMPLATES: [(&str, &str); 22] = [
     ("figure.html", include_str!("templates/figure.html")),
     ("rejected.html", include_str!("templates/rejected.html")),
     ("campaign.html", include_str!("templates/campaign.html")),
+    ("compared.html", include_str!("templates/compared.html")),
     ("published.html", include_str!("templates/published.html")),
     ("annotated.html", include_str!("templates/annotated.html")),
     ("turned_down.html", include_str!("templates/turned_down.html")),

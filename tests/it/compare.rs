@@ -144,3 +144,31 @@ fn a_folder_that_is_no_record_is_bad_input() {
     let output = desk.fieldtrial(&["compare", ".", "."]);
     assert_eq!(code(&output), 2, "{}", told(&output));
 }
+
+#[test]
+fn the_comparison_is_a_page_too_with_the_same_facts_and_numbers() {
+    let shop = Shop::new("ignored");
+    let before = shop.record("first", "head -c 4000 /dev/zero");
+    let after = shop.record("second", "head -c 5000 /dev/zero # <b>bold</b>");
+    let page = shop.desk.path().join("compared.html");
+    let output = shop.compare(&before, &after, &["--page", page.to_str().unwrap(), "--json"]);
+    assert_eq!(code(&output), 0, "{}", told(&output));
+    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let html = std::fs::read_to_string(&page).unwrap();
+    let text = |value: &Value| {
+        value.as_str().unwrap_or_default().replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    };
+    for fact in found["facts"].as_array().expect("facts") {
+        let escaped =
+            text(&fact["fact"]).replace('\'', "&#x27;").replace('"', "&quot;").replace('/', "&#x2F;");
+        assert!(html.contains(&escaped) || html.contains(&text(&fact["fact"])), "{fact} is not on the page");
+    }
+    assert_eq!(
+        html.matches("<tr><th scope=\"row\">").count(),
+        found["facts"].as_array().map_or(0, Vec::len) + 1
+    );
+    assert!(html.contains("4000") && html.contains("5000") && html.contains("bytes_written in B"), "{html}");
+    assert!(!html.contains("<b>bold") && !html.contains("<script") && !html.contains("NaN"), "{html}");
+    let refused = shop.compare(&before, &after, &["--page", shop.desk.path().to_str().unwrap()]);
+    assert_eq!(code(&refused), 2, "{}", told(&refused));
+}
