@@ -8,6 +8,7 @@ use super::steer::Steer;
 use crate::model::arm::Arm;
 use crate::model::gate::GateRule;
 use crate::model::level::Level;
+use crate::model::quiet::Quiet;
 use crate::model::response::Response;
 use crate::model::until::Until;
 use crate::model::workload::Workload;
@@ -37,6 +38,8 @@ pub struct Campaign {
     pub arms: Vec<Arm>,
     /// Setting or host fact to the template of its text, on every host that a cell uses.
     pub hold: IndexMap<String, String>,
+    /// What `run --as quiet` does on the hosts first.
+    pub quiet: Option<Quiet>,
     pub steer: Option<Steer>,
     pub workload: Workload,
     /// The untouched control must lose nothing on a link, both ways, before anything on it counts.

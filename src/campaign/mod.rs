@@ -16,6 +16,7 @@ mod naming;
 mod packets;
 mod parse;
 mod phases;
+mod quiet;
 mod responses;
 mod role_work;
 mod roles;

@@ -5,14 +5,14 @@ use indexmap::IndexMap;
 use super::declared::{Accept, Blocks, Campaign, Exclusion, Expected, Order, Places};
 use super::draft::{Draft, Excluded, Preset};
 use super::work::Field;
-use super::{arms, exclusions, fields, gate, naming, responses, sense, steer, until, workload};
+use super::{arms, exclusions, fields, gate, naming, quiet, responses, sense, steer, until, workload};
 use crate::model::facts::KNOWN;
 use crate::model::gate::GateRule;
 use crate::model::level::Level;
 use crate::model::setting;
 use crate::yaml::{self, Complaint, Entry, Fields, Source, Span, has_errors, unknown};
 
-pub(super) const KEYS: [&str; 27] = [
+pub(super) const KEYS: [&str; 28] = [
     "campaign",
     "question",
     "hypothesis",
@@ -28,6 +28,7 @@ pub(super) const KEYS: [&str; 27] = [
     "aa",
     "hold",
     "steer",
+    "quiet",
     "workload",
     "baseline",
     "verify",
@@ -129,6 +130,7 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
     });
     draft.blanks_whole = workload.is_some();
     let hosts = hosts(file, draft);
+    let quiet = file.get("quiet").map(|entry| quiet::read(entry, draft));
     let steer = file.get("steer").map(|entry| steer::read(entry, draft));
     let accept = file.get("accept").map_or(Some(Vec::new()), |entry| accept(entry, draft));
     let baseline = file.get("baseline").map_or(Some(false), |entry| baseline(entry, draft));
@@ -164,6 +166,7 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
         hard_to_change: hard_to_change?,
         arms: std::mem::take(&mut draft.arms),
         hold: hold?,
+        quiet: quiet.map_or(Some(None), |quiet| quiet.map(Some))?,
         steer: steer.map_or(Some(None), |steer| steer.map(Some))?,
         workload: workload?,
         baseline: baseline?,

@@ -61,6 +61,9 @@ pub(super) struct CampaignFile {
     /// Puts each stream of `packets` on a receive queue of its own, by rules in the receiving card, or both
     /// cards where frames go both ways. They are proven before anything is timed, and removed at the end.
     steer: Option<Steer>,
+    /// What `fieldtrial run --as quiet` does on every host before anything is proven there, so that "the box was
+    /// busy" can be tested. Without `--as quiet` it does nothing.
+    quiet: Option<Quiet>,
     /// The work of every cell. `${name}` stands for the level of a variable or setting.
     workload: Workload,
     /// What a link must do before anything on it counts.
@@ -85,6 +88,16 @@ pub(super) struct CampaignFile {
     max_cells: Option<Whole>,
     /// Outcomes that are expected and therefore no failure, by cell id; `*` stands for anything.
     expect: Option<Expect>,
+}
+
+/// A quiet host.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Quiet {
+    /// Services that are stopped, and started again at the end.
+    stop: Option<Vec<Text>>,
+    /// Writes what is dirty, and drops the page cache once. Default: false.
+    drop_caches: Option<bool>,
 }
 
 /// The reference configuration.

@@ -136,6 +136,9 @@ pub struct RunArgs {
     /// Wait so long for hosts that somebody else has, and for another trial of this campaign, such as 2h
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub wait: Option<Duration>,
+    /// Quiet the hosts first, as the campaign's `quiet` says: a treatment of its own, whose cells end in @quiet
+    #[arg(long = "as", value_name = "CONDITION")]
+    pub under: Option<Condition>,
     /// Judge the record by what is published, as `gate --again` does; with --json on a line of its own
     #[arg(long)]
     pub gate: bool,
@@ -145,6 +148,12 @@ pub struct RunArgs {
     pub due: Option<String>,
     #[command(flatten)]
     pub lab: LabArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Condition {
+    /// Services stopped and caches dropped
+    Quiet,
 }
 
 #[derive(Debug, Args)]

@@ -31,6 +31,8 @@ pub struct Loaded {
     pub dead_ends: Vec<DeadEnd>,
     pub dead_ends_source: Option<Source>,
     pub hosts: Hosts,
+    /// `quiet` where the hosts are to be quieted first; else empty.
+    pub condition: String,
     /// Warnings about the campaign; they do not stop anything.
     pub warnings: Vec<Complaint>,
 }
@@ -62,6 +64,7 @@ pub fn load_record(folder: &Folder, evidence: &Evidence) -> Result<Loaded, Failu
     let mut loaded =
         load_from(source(&path)?, &path, Some(&folder.file(Folder::HOSTS)), base.as_deref(), Some(folder))?;
     if let Some(opening) = &evidence.opening {
+        loaded.condition.clone_from(&opening.condition);
         if !opening.campaign_folder.is_empty() {
             loaded.campaign_folder = PathBuf::from(&opening.campaign_folder);
         }
@@ -146,6 +149,7 @@ fn load_from(
                 dead_ends,
                 dead_ends_source,
                 hosts,
+                condition: String::new(),
                 warnings,
             })
         }
@@ -228,7 +232,9 @@ impl Loaded {
 
     /// The plan without another look at it, once it was found good.
     pub fn unchecked_plan(&self, facts: &BTreeMap<String, Facts>) -> Plan {
-        Plan::new(self.campaign.clone(), self.hosts.clone(), facts).knowing(self.dead_ends.clone())
+        Plan::new(self.campaign.clone(), self.hosts.clone(), facts)
+            .knowing(self.dead_ends.clone())
+            .under(&self.condition)
     }
 
     pub fn print_warnings(&self) {

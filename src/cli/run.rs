@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::args::{LabArgs, RerunArgs, ResumeArgs, RunArgs};
+use super::args::{Condition, LabArgs, RerunArgs, ResumeArgs, RunArgs};
 use super::derive::{derive, exits, rerun_exits};
 use super::exit::Exit;
 use super::failure::{Failure, Outcome, unwritable};
@@ -21,12 +21,23 @@ use crate::design::plan::Plan;
 use crate::evidence::event::{Event, SessionKind};
 use crate::evidence::fold::Evidence;
 use crate::model::outcome::RunOutcome;
+use crate::model::quiet::QUIET;
 use crate::record::{Folder, Running, Writer, read};
 use crate::remote::who;
 use crate::report::table;
 
 pub fn run(args: &RunArgs) -> Outcome {
-    let loaded = load(&args.campaign.campaign, args.campaign.hosts.as_deref())?;
+    let mut loaded = load(&args.campaign.campaign, args.campaign.hosts.as_deref())?;
+    if args.under == Some(Condition::Quiet) {
+        if loaded.campaign.quiet.is_none() {
+            return Err(Failure::Input(format!(
+                "--as quiet: expected a campaign that says what makes its hosts quiet, found none in {}\n\
+                 next: write `quiet: {{stop: [SERVICE], drop_caches: true}}` into it",
+                loaded.campaign_source.name
+            )));
+        }
+        QUIET.clone_into(&mut loaded.condition);
+    }
     let mut start = Start::of(args, &loaded.campaign.name)?;
     let (folder, mut exits) =
         carry_out_from(&mut start, &loaded, &args.reports, &args.lab, Some(args.campaign.json))?;

@@ -17,6 +17,7 @@ mod packets;
 mod pass;
 mod paste;
 mod prepare;
+mod quieting;
 mod requirement;
 mod role;
 mod run;

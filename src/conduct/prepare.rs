@@ -9,11 +9,13 @@ use serde_json::Value;
 
 use super::direction::Direction;
 use super::lab::{Lab, LabError};
+use super::quieting::quieten;
 use super::workshop::Workshop;
 use crate::design::plan::Plan;
 use crate::evidence::event::{ChangeNote, Event, PutBackNote, SettingNote};
 use crate::model::change::Wanted;
 use crate::model::facts::Facts;
+use crate::model::quiet::QUIET;
 use crate::model::setting::{STREAM_QUEUES, Scope, known};
 use crate::model::workload::Work;
 use crate::verify::Difference;
@@ -30,10 +32,12 @@ pub struct Preparation {
     /// Hosts that something was set on.
     set: Vec<String>,
     seen: BTreeMap<String, BTreeMap<String, String>>,
+    /// Hosts that were made quiet.
+    quieted: Vec<String>,
     pub(super) workshop: Workshop,
 }
 
-type Noting<'a> = dyn FnMut(Event) -> io::Result<()> + 'a;
+pub type Noting<'a> = dyn FnMut(Event) -> io::Result<()> + 'a;
 
 impl Preparation {
     /// Of a campaign in this folder, whose record lies in that one.
@@ -59,6 +63,20 @@ impl Preparation {
             Ok(wanted) => wanted,
             Err(why) => return refuse(format!("a host cannot be prepared: {why}")),
         };
+        if let Some(quiet) = plan.campaign.quiet.as_ref().filter(|_| plan.condition == QUIET) {
+            for host in work.hosts() {
+                if self.quieted.iter().any(|quieted| quieted == host) {
+                    continue;
+                }
+                if !self.set.iter().any(|set| set == host) {
+                    self.set.push(host.to_owned());
+                }
+                if let Err(unready) = quieten(lab, host, quiet, note)? {
+                    return Ok(Err(unready));
+                }
+                self.quieted.push(host.to_owned());
+            }
+        }
         for (host, settings) in wanted {
             if !self.set.contains(&host) {
                 self.set.push(host.clone());
@@ -138,6 +156,7 @@ impl Preparation {
     /// The record cannot be written.
     pub fn put_back(&mut self, lab: &mut dyn Lab, note: &mut Noting<'_>) -> io::Result<()> {
         // One that is lost does it by itself, and its next agent tells.
+        self.quieted.clear();
         let done = self.set.drain(..).filter_map(|host| lab.put_back(&host).ok().map(|done| (host, done)));
         // All of them first: a record that cannot be written shall leave no host changed.
         let done: Vec<_> = done.filter(|(_, done)| !done.is_empty()).collect();

@@ -19,6 +19,7 @@ pub mod outcome;
 pub mod path_pattern;
 pub mod phase;
 pub mod proof;
+pub mod quiet;
 pub mod response;
 pub mod role;
 pub mod scale;

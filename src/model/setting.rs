@@ -38,6 +38,8 @@ pub enum Takes {
     Cpus,
     /// A list of processors, or `off`.
     CpusOrOff,
+    /// Names of services, joined by commas.
+    Services,
     /// A receive queue for each stream, such as `1,2,3`, or `none`.
     StreamQueues,
 }
@@ -49,6 +51,8 @@ pub enum Tried {
     Veth,
     /// Changed and put back on a model of the kernel's files; real hardware was not part of it.
     Model,
+    /// A service of the host's own scripts was really stopped and started again; systemd was not part of it.
+    Scripts,
     /// Changed and put back on a model of a card's driver that Debian's own ethtool agrees with.
     DriverModel,
     /// Compiled, and refused where it is absent; it needs hardware that the tests do not have.
@@ -60,6 +64,7 @@ impl Tried {
         match self {
             Tried::Veth => "veth",
             Tried::Model => "model",
+            Tried::Scripts => "init scripts",
             Tried::DriverModel => "driver model",
             Tried::Hardware => "hardware only",
         }
@@ -81,7 +86,8 @@ pub const STREAM_QUEUES: &str = "stream_queues";
 
 /// Every setting, in the order in which they are applied: what makes queues first, then what lives in
 /// them. They are put back in the reverse order.
-pub const KNOWN: [Known; 32] = [
+pub const KNOWN: [Known; 33] = [
+    host("stopped_services", Takes::Services, Tried::Scripts, "services that do not run meanwhile"),
     host("governor", Takes::Word, Tried::Model, "frequency governor of every processor"),
     host("energy_preference", Takes::Word, Tried::Model, "energy performance preference of every processor"),
     host("turbo", Takes::Switch, Tried::Model, "frequencies above the nominal one"),
@@ -171,6 +177,8 @@ impl Known {
             }
             Takes::CpusOrOff if value == "off" => Ok(()),
             Takes::Cpus | Takes::CpusOrOff => cpus::parse(value).map(drop),
+            Takes::Services if value.split(',').all(|name| service(name.trim())) => Ok(()),
+            Takes::Services => Err("names of services, such as `cron,docker`".into()),
             Takes::StreamQueues => stream_queues(value).map(drop),
         }
     }
@@ -187,6 +195,12 @@ pub fn stream_queues(value: &str) -> Result<Vec<FlowRule>, String> {
     let queues = value.split(',').map(|text| flow_rule::queue(text.trim()).map_err(|e| e.to_string()));
     let queues: Vec<u32> = queues.collect::<Result<_, _>>()?;
     FlowRule::of_streams(u16::try_from(queues.len()).unwrap_or(u16::MAX), &queues)
+}
+
+/// Whether this may be the name of a service.
+pub fn service(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "@_.:-".contains(c);
+    (1..=128).contains(&name.len()) && name.chars().all(plain) && !name.starts_with(['-', '.'])
 }
 
 fn is_word(text: &str) -> bool {

@@ -23,6 +23,7 @@ mod promiscuous;
 mod rings;
 mod rps_xps;
 mod rx_filter;
+mod stopped_services;
 mod stream_queues;
 mod table;
 mod texts;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use super::features::{Features, GROUPS};
 use super::{
     Setting, autoneg, channels, coalesce, cstates, energy_preference, fec, governor, ipv6, irq_affinity,
-    lldp, mtu, napi, pause, power_mode, promiscuous, rings, rps_xps, rx_filter, stream_queues, turbo,
+    lldp, mtu, napi, pause, power_mode, promiscuous, rings, rps_xps, rx_filter, stopped_services,
+    stream_queues, turbo,
 };
 use crate::model::setting::{KNOWN, Scope, known};
 use crate::nic::card::Card;
@@ -54,6 +55,7 @@ pub fn find(name: &str, interface: Option<&str>, roots: &Roots) -> Option<Box<dy
 /// A setting of the host.
 fn host(name: &str, roots: &Roots) -> Option<Box<dyn Setting>> {
     Some(match name {
+        "stopped_services" => Box::new(stopped_services::StoppedServices),
         "governor" => Box::new(governor::setting(roots)),
         "energy_preference" => Box::new(energy_preference::setting(roots)),
         "turbo" => Box::new(turbo::setting(roots)),

@@ -172,3 +172,95 @@ fn the_comparison_is_a_page_too_with_the_same_facts_and_numbers() {
     let refused = shop.compare(&before, &after, &["--page", shop.desk.path().to_str().unwrap()]);
     assert_eq!(code(&refused), 2, "{}", told(&refused));
 }
+
+/// A service is really stopped for a quiet trial and started again; the page cache of this machine is dropped.
+mod alone {
+    use super::*;
+    use crate::skip::skip;
+
+    /// The work is four times as much while the service runs, so "the box was busy" is true here.
+    const BUSY: &str = "\
+campaign: c
+question: Is it the box?
+hosts: hosts.yaml
+control: {set: {amount: whole}}
+workload: {command: {on: here, shell: 'test -e UP && head -c 4000000 /dev/zero || head -c 1000000 /dev/zero; : ${amount}'}}
+verify: {output: ignored}
+quiet: {stop: [SERVICE], drop_caches: true}
+blocks: {count: 4, order: forward}
+timeout: 10s
+responses: [{name: bytes_written}]
+";
+    const SCRIPT: &str = "#!/bin/sh
+case $1 in
+start) touch UP; setsid sleep 300 & echo $! > PID ;;
+stop) rm UP; kill $(cat PID) ;;
+status) test -e UP ;;
+esac
+";
+
+    fn desk(service: &str) -> Option<Desk> {
+        if let Err(why) = crate::lab::allowed() {
+            skip("sandbox", &why);
+            return None;
+        }
+        let desk = Desk::new("");
+        let [up, pid] = ["up", "pid"].map(|name| desk.path().join(name).display().to_string());
+        desk.write("c.yaml", &BUSY.replace("UP", &up).replace("SERVICE", service));
+        desk.write("noisy", &SCRIPT.replace("UP", &up).replace("PID", &pid));
+        Some(desk)
+    }
+
+    const BEGIN: &str = "set -e
+mount -t tmpfs tmpfs /etc/init.d
+cp noisy /etc/init.d/noisy && chmod 755 /etc/init.d/noisy
+service noisy start >/dev/null
+";
+
+    #[test]
+    fn a_quiet_trial_stops_the_service_puts_it_back_and_shows_that_it_was_the_box() {
+        let Some(desk) = desk("noisy") else { return };
+        let lines = "$FIELDTRIAL run c.yaml --reports plain
+$FIELDTRIAL run c.yaml --reports quiet --as quiet
+service noisy status && echo runs-again; service noisy stop
+$FIELDTRIAL compare plain/c/2* quiet/c/2* --json > compared.json
+$FIELDTRIAL resume quiet/c/2*";
+        let output = desk.script(&format!("{BEGIN}{lines}"));
+        assert_eq!(code(&output), 0, "{}", told(&output));
+        let text = stdout(&output);
+        assert!(text.contains("runs-again"), "the service was started again: {text}");
+        assert!(text.contains("/control@quiet"), "its cells say what they are: {text}");
+        let answer: Value =
+            serde_json::from_slice(&std::fs::read(desk.path().join("compared.json")).unwrap()).unwrap();
+        let number = &answer["numbers"][0];
+        assert_eq!((&number["cell"], &number["way"]), (&"/control".into(), &"better".into()), "{answer}");
+        assert!(number["ratio"].as_f64().unwrap() < 0.3, "{number}");
+        assert_eq!(fact(&answer, "condition").unwrap()["after"], "quiet");
+        let stopped = fact(&answer, "here: set stopped_services").expect("what was done is a fact");
+        assert!(!stopped["after"].as_str().unwrap().contains("noisy"), "{stopped}");
+        let journal = std::fs::read_to_string(desk.record("quiet").join("journal.jsonl")).unwrap();
+        assert!(journal.contains("page_cache") && journal.contains("dropped"), "{journal}");
+        let runs = crate::desk::csv_rows(&desk.record("quiet").join("runs.csv"));
+        assert!(runs.iter().all(|row| row["cell"] == "/control@quiet"), "{runs:?}");
+    }
+
+    #[test]
+    fn a_service_that_is_not_there_refuses_the_cells_by_name() {
+        let Some(desk) = desk("nosy") else { return };
+        let output = desk.script(
+            &format!("{BEGIN}$FIELDTRIAL run c.yaml --as quiet; code=$?; service noisy stop; exit $code")
+                .replace("set -e", ""),
+        );
+        assert_eq!(code(&output), 8, "{}", told(&output));
+        let text = told(&output);
+        assert!(text.contains("here cannot be quieted") && text.contains("no service nosy"), "{text}");
+    }
+}
+
+#[test]
+fn a_campaign_that_says_nothing_of_quiet_cannot_be_run_so() {
+    let shop = Shop::new("ignored");
+    let output = shop.desk.fieldtrial(&["run", "c.yaml", "--as", "quiet"]);
+    assert_eq!(code(&output), 2, "{}", told(&output));
+    assert!(crate::desk::stderr(&output).contains("quiet: {stop: [SERVICE]"), "{}", told(&output));
+}
