@@ -16,6 +16,8 @@ use crate::model::response::{Better, Response};
 /// A record under construction; every event gets a time one second after the one before.
 pub struct Record {
     pub evidence: Evidence,
+    /// What was pushed, in this order.
+    pub events: Vec<Event>,
     seconds: u32,
 }
 
@@ -136,7 +138,7 @@ impl Record {
             planned_runs: 0,
             gate: Default::default(),
         };
-        let mut record = Record { evidence: Evidence::default(), seconds: 0 };
+        let mut record = Record { evidence: Evidence::default(), events: vec![], seconds: 0 };
         record.push(Event::Opened(Box::new(opening)));
         record.session(SessionKind::Run, "6.1", "aa11");
         record
@@ -146,6 +148,7 @@ impl Record {
     pub fn push(&mut self, event: Event) {
         self.seconds += 1;
         let at = format!("2026-11-30T10:{:02}:{:02}Z", self.seconds / 60, self.seconds % 60);
+        self.events.push(event.clone());
         self.evidence.apply(&at, event);
     }
 

@@ -136,7 +136,7 @@ impl Chart<'_> {
         match layer {
             Layer::Band { from, to, name } => {
                 svg.rect("settle", (x.at(*from), TOP), (x.at(*to) - x.at(*from), bottom - TOP));
-                svg.text("l in", (x.at(*from) + 3.0, bottom - 4.0), name);
+                svg.text("l in", (x.at(*from) + 1.0, TOP - 4.0), name);
             }
             Layer::Cuts(cuts) => {
                 let mut free = f64::NEG_INFINITY;

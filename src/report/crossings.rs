@@ -137,7 +137,7 @@ fn square(
     let views: Vec<CornerView> = corners.into_iter().zip(&found.corners).map(corner).collect();
     let (adds, class) = match found.adds {
         Adds::Add => ("gains add", "equivalent"),
-        Adds::DoNotAdd => ("gains do not add", "worse"),
+        Adds::DoNotAdd => ("gains do not add", "not-comparable"),
         Adds::Unknown => ("unknown", "inconclusive"),
     };
     let estimate = found.estimate.filter(|_| scale == Scale::Log).map(short);

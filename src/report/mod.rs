@@ -31,6 +31,10 @@ pub mod table;
 pub mod terminal;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_figures;
+#[cfg(test)]
+mod tests_hostile;
 pub mod trail;
 pub mod trend;
 pub mod variance;

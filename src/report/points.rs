@@ -152,7 +152,9 @@ fn numbers(cell: &CellSummary, summary: Option<&ResponseSummary>, scale: &Scale)
     let mut say = |name: &str, text: String| found.push((name.to_owned(), text));
     let all: u64 = cell.outcomes.values().sum();
     if all > 0 {
-        say("Runs", format!("{all} = {}", super::cells::counts(&cell.outcomes).replace(", ", " + ")));
+        let counts = super::cells::counts(&cell.outcomes);
+        let several = counts.contains(", ");
+        say("Runs", if several { format!("{all} = {}", counts.replace(", ", " + ")) } else { counts });
     }
     if let Some(r) = summary.filter(|r| r.n + r.timed_out > 0) {
         // What does not exist is told apart from zero.

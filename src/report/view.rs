@@ -117,6 +117,8 @@ pub struct EffectView {
     pub place: String,
     pub anchor: Option<String>,
     pub response: String,
+    /// `lower is better`.
+    pub better: String,
     pub ratio: String,
     /// The ratio's distance from 1, in per cent.
     pub change: String,
@@ -317,6 +319,7 @@ pub(super) fn effect(effect: &Effect) -> EffectView {
         place,
         anchor: effect.cell.as_ref().map(anchor),
         response: effect.response.clone(),
+        better: format!("{} is better", word(effect.better)),
         ratio: as_ratio(value.map(ratio).or(bounds.map(|b| between(b.low, b.high))).unwrap_or_else(none)),
         change: value.map(changed).or(bounds.map(|b| ends(b.low, b.high))).unwrap_or_else(none),
         interval: as_ratio(interval.map_or_else(|| missing("interval"), |i| between(i.low, i.high))),
