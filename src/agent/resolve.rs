@@ -40,21 +40,42 @@ struct Outline {
     execute: PathBuf,
     shown: String,
     argv: Vec<String>,
-    inputs: Vec<PathBuf>,
+    inputs: Vec<Input>,
+}
+
+/// A file that decides what a job does.
+struct Input {
+    path: PathBuf,
+    /// As declared, where it lies in the folder that the jobs of a run share: that has another name in every run.
+    shown: Option<String>,
+}
+
+impl Input {
+    fn named(&self, file: FileId) -> FileId {
+        FileId { path: self.shown.clone().unwrap_or(file.path), ..file }
+    }
 }
 
 /// Resolves without reading any file's content; None when a digest is not at hand yet, or the page cache
-/// is to be prepared.
+/// is to be prepared. `folder` is one that an earlier job of the run kept for this one.
 ///
 /// # Errors
 /// See `resolve`.
-pub fn resolve_at_once(spec: &JobSpec, digests: &Digests) -> Result<Option<Resolved>, Refusal> {
-    let outline = outline(spec)?;
+pub fn resolve_at_once(
+    spec: &JobSpec,
+    folder: Option<&Path>,
+    digests: &Digests,
+) -> Result<Option<Resolved>, Refusal> {
+    let outline = outline(spec, folder)?;
     if spec.cache.is_some() {
         return Ok(None);
     }
     let Some(program) = digests.recall(&outline.execute) else { return Ok(None) };
-    let Some(inputs) = outline.inputs.iter().map(|i| digests.recall(i)).collect() else { return Ok(None) };
+    let Some(inputs) =
+        outline.inputs.iter().map(|i| digests.recall(&i.path).map(|file| i.named(file))).collect()
+    else {
+        return Ok(None);
+    };
     Ok(Some(outline.complete(spec, program, inputs, None)))
 }
 
@@ -62,18 +83,20 @@ pub fn resolve_at_once(spec: &JobSpec, digests: &Digests) -> Result<Option<Resol
 ///
 /// # Errors
 /// The program, an input or the folder is missing or cannot be used.
-pub fn resolve(spec: &JobSpec, digests: &Digests) -> Result<Resolved, Refusal> {
-    let outline = outline(spec)?;
+pub fn resolve(spec: &JobSpec, folder: Option<&Path>, digests: &Digests) -> Result<Resolved, Refusal> {
+    let outline = outline(spec, folder)?;
     let refuse =
         |what: &str, why: String| Refusal { argv: outline.argv.clone(), why: format!("{what} {why}") };
     let program = digests.identify(&outline.execute).map_err(|e| refuse("program", e))?;
     let inputs = outline
         .inputs
         .iter()
-        .map(|path| digests.identify(path).map_err(|e| refuse("input", e)))
+        .map(|input| {
+            digests.identify(&input.path).map(|file| input.named(file)).map_err(|e| refuse("input", e))
+        })
         .collect::<Result<Vec<_>, _>>()?;
     // After all of them are hashed, which reads them.
-    let paths: Vec<&Path> = outline.inputs.iter().map(PathBuf::as_path).collect();
+    let paths: Vec<&Path> = outline.inputs.iter().map(|input| input.path.as_path()).collect();
     let cache = spec.cache.map(|asked| page_cache::prepare(&paths, asked)).transpose();
     let cache = cache.map_err(|why| Refusal { argv: outline.argv.clone(), why })?;
     Ok(outline.complete(spec, program, inputs, cache))
@@ -96,7 +119,7 @@ impl Outline {
     }
 }
 
-fn outline(spec: &JobSpec) -> Result<Outline, Refusal> {
+fn outline(spec: &JobSpec, folder: Option<&Path>) -> Result<Outline, Refusal> {
     let asked = asked_argv(&spec.program);
     let refuse = |why: String| Refusal { argv: asked.clone(), why };
     if let Some(cwd) = &spec.cwd
@@ -108,7 +131,7 @@ fn outline(spec: &JobSpec) -> Result<Outline, Refusal> {
         Stdin::File(path) if !spec.inputs.contains(path) => Some(path),
         _ => None,
     });
-    let inputs = inputs.map(|path| below(spec.cwd.as_deref(), path)).collect();
+    let inputs = inputs.map(|declared| input(spec.cwd.as_deref(), folder, declared)).collect();
     if let Program::Tool(_) = spec.program {
         // The link leads to the very binary that runs now, even when its name is another's by then.
         let shown =
@@ -133,8 +156,11 @@ fn asked_argv(program: &Program) -> Vec<String> {
     }
 }
 
-fn below(cwd: Option<&str>, path: &str) -> PathBuf {
-    Path::new(cwd.unwrap_or("/")).join(path)
+/// Relative to the declared folder, else to the one that the jobs of the run share.
+fn input(cwd: Option<&str>, folder: Option<&Path>, declared: &str) -> Input {
+    let shown = folder.filter(|_| cwd.is_none() && Path::new(declared).is_relative());
+    let base = cwd.map(Path::new).or(folder).unwrap_or(Path::new("/"));
+    Input { path: base.join(declared), shown: shown.map(|_| declared.to_owned()) }
 }
 
 /// Finds a program as a shell would: a name with a slash is a path, any other is looked for in `PATH`.
@@ -148,7 +174,7 @@ pub fn find(name: &str, cwd: Option<&str>, env: &BTreeMap<String, String>) -> Re
                 "program {name}: a relative path needs a `cwd`; a job without one runs in an empty folder"
             ));
         }
-        let path = below(cwd, name);
+        let path = Path::new(cwd.unwrap_or("/")).join(name);
         return executable(&path).map(|()| path);
     }
     let search = env.get("PATH").map_or(DEFAULT_PATH, String::as_str);
@@ -193,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_bare_name_is_found_in_the_path_of_the_job_and_identified() {
-        let resolved = resolve(&spec(argv(&["sh", "-c", "exit 0"])), &Digests::default()).unwrap();
+        let resolved = resolve(&spec(argv(&["sh", "-c", "exit 0"])), None, &Digests::default()).unwrap();
         assert_eq!(resolved.argv, ["/usr/bin/sh", "-c", "exit 0"]);
         assert_eq!(resolved.program.path, "/usr/bin/sh");
         assert_eq!(resolved.program.sha256.len(), 64);
@@ -204,50 +230,69 @@ mod tests {
 
     #[test]
     fn a_missing_program_is_named_with_where_was_looked() {
-        let missing = resolve(&spec(argv(&["no-such-program"])), &Digests::default()).unwrap_err();
+        let missing = resolve(&spec(argv(&["no-such-program"])), None, &Digests::default()).unwrap_err();
         assert!(
             missing.why.contains("no-such-program") && missing.why.contains("/usr/bin"),
             "{}",
             missing.why
         );
-        let text = resolve(&spec(argv(&["/etc/passwd"])), &Digests::default()).unwrap_err().why;
+        let text = resolve(&spec(argv(&["/etc/passwd"])), None, &Digests::default()).unwrap_err().why;
         assert!(text.contains("not executable"), "{text}");
-        let text = resolve(&spec(argv(&["./x"])), &Digests::default()).unwrap_err().why;
+        let text = resolve(&spec(argv(&["./x"])), None, &Digests::default()).unwrap_err().why;
         assert!(text.contains("needs a `cwd`"), "{text}");
-        assert!(resolve(&spec(argv(&[])), &Digests::default()).is_err());
+        assert!(resolve(&spec(argv(&[])), None, &Digests::default()).is_err());
     }
 
     #[test]
     fn missing_inputs_and_folders_refuse_the_start() {
         let mut job = spec(argv(&["/bin/true"]));
         job.inputs = vec!["/nonexistent/corpus".into()];
-        assert!(resolve(&job, &Digests::default()).unwrap_err().why.contains("input /nonexistent/corpus"));
+        assert!(
+            resolve(&job, None, &Digests::default()).unwrap_err().why.contains("input /nonexistent/corpus")
+        );
         job.inputs.clear();
         job.cwd = Some("/nonexistent".into());
-        assert!(resolve(&job, &Digests::default()).unwrap_err().why.contains("working folder /nonexistent"));
+        assert!(
+            resolve(&job, None, &Digests::default()).unwrap_err().why.contains("working folder /nonexistent")
+        );
     }
 
     #[test]
     fn the_file_fed_to_standard_input_is_an_input() {
         let mut job = spec(argv(&["/bin/cat"]));
         job.stdin = Stdin::File("/bin/sh".into());
-        let resolved = resolve(&job, &Digests::default()).unwrap();
+        let resolved = resolve(&job, None, &Digests::default()).unwrap();
         assert_eq!(resolved.inputs.len(), 1);
         assert_eq!(resolved.inputs[0].path, "/bin/sh");
+    }
+
+    #[test]
+    fn a_file_that_an_earlier_job_of_the_run_made_is_an_input_by_the_name_that_was_declared() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("corpus"), "made").unwrap();
+        let mut job = spec(argv(&["/bin/true"]));
+        job.inputs = vec!["corpus".into(), "/bin/sh".into()];
+        let resolved = resolve(&job, Some(folder.path()), &Digests::default()).unwrap();
+        let names: Vec<(&str, u64)> =
+            resolved.inputs.iter().map(|file| (file.path.as_str(), file.bytes)).collect();
+        assert_eq!(names[0], ("corpus", 4), "no path that differs from run to run");
+        assert_eq!(names[1].0, "/bin/sh");
+        assert!(resolve(&job, None, &Digests::default()).is_err());
     }
 
     #[test]
     fn known_files_need_no_reading() {
         let digests = Digests::default();
         let job = spec(argv(&["/bin/true"]));
-        assert_eq!(resolve_at_once(&job, &digests), Ok(None));
-        let read = resolve(&job, &digests).unwrap();
-        assert_eq!(resolve_at_once(&job, &digests), Ok(Some(read)));
+        assert_eq!(resolve_at_once(&job, None, &digests), Ok(None));
+        let read = resolve(&job, None, &digests).unwrap();
+        assert_eq!(resolve_at_once(&job, None, &digests), Ok(Some(read)));
     }
 
     #[test]
     fn a_tool_is_this_very_binary() {
-        let resolved = resolve(&spec(Program::Tool(vec!["packets".into()])), &Digests::default()).unwrap();
+        let resolved =
+            resolve(&spec(Program::Tool(vec!["packets".into()])), None, &Digests::default()).unwrap();
         assert_eq!(resolved.execute, OWN_BINARY);
         assert_eq!(&resolved.argv[1..], ["tool", "packets"]);
         assert_eq!(Some(resolved.argv[0].as_str()), std::env::current_exe().unwrap().to_str());

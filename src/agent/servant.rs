@@ -23,7 +23,7 @@ use super::workdir::{self, WorkFolder};
 use super::written::Kept;
 use super::{AgentArgs, EXIT_DONE, EXIT_LOST, facts};
 use crate::model::change::PutBack;
-use crate::model::job::{JobReport, JobSpec};
+use crate::model::job::{Folder, JobReport, JobSpec};
 use crate::model::observed::WrittenFile;
 use crate::protocol::message::{Answer, Ask, Reply, Request, VERSION, Welcome};
 use crate::setting::Roots;
@@ -380,13 +380,17 @@ impl Servant<'_> {
         if let Err(text) = self.jobs.admit(job, spec.clone()) {
             return Answer::Fault { text };
         }
-        match resolve::resolve_at_once(&spec, &self.digests) {
+        let shared = match (spec.folder, &self.work) {
+            (Folder::Of(first), Some(work)) if spec.cwd.is_none() => Some(work.of(first)),
+            _ => None,
+        };
+        match resolve::resolve_at_once(&spec, shared.as_deref(), &self.digests) {
             Ok(Some(resolved)) => self.begin(job, Ok(resolved)),
             Err(refusal) => self.begin(job, Err(refusal)),
             Ok(None) => {
                 let (digests, began) = (self.digests.clone(), Instant::now());
                 self.help(move || {
-                    let resolved = resolve::resolve(&spec, &digests);
+                    let resolved = resolve::resolve(&spec, shared.as_deref(), &digests);
                     Finding::Resolved(job, began.elapsed(), resolved)
                 });
             }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::args::{GateArgs, GateFormat, RerunArgs};
+use super::args::RerunArgs;
 use super::exit::Exit;
 use super::failure::{Failure, Outcome};
+use super::gate_args::{GateArgs, GateFormat};
 use super::publish::campaign_folder;
 use super::run::rerun_quietly;
 use super::voice::{answer, answer_json, aside, columns};

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::{Value, json};
 
-use super::args::HistoryArgs;
 use super::failure::{Failure, Outcome};
+use super::gate_args::HistoryArgs;
 use super::publish::{campaign_folder, digest_of};
 use super::voice::{answer, answer_json, aside, columns};
 use crate::analysis::change_point::{ChangePoints, Search};

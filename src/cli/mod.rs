@@ -12,6 +12,7 @@ mod exit;
 mod export;
 mod failure;
 mod gate;
+mod gate_args;
 mod history;
 mod hosts;
 mod init;

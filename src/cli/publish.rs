@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::args::{PublishArgs, UnpublishArgs};
 use super::failure::{Failure, Outcome};
+use super::gate_args::{PublishArgs, UnpublishArgs};
 use super::load::load_record;
 use super::session::now;
 use super::voice::{answer, answer_json, aside};

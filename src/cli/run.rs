@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::args::{GateArgs, GateFormat, LabArgs, RerunArgs, ResumeArgs, RunArgs};
+use super::args::{LabArgs, RerunArgs, ResumeArgs, RunArgs};
 use super::derive::{derive, exits, rerun_exits};
 use super::exit::Exit;
 use super::failure::{Failure, Outcome, unwritable};
 use super::gate::gate;
+use super::gate_args::{GateArgs, GateFormat};
 use super::lab::open;
 use super::load::{Loaded, load, load_record};
 use super::patience::Start;

@@ -126,7 +126,14 @@ fn command(args: &ScheduleArgs, schedule: &Schedule) -> Result<Vec<String>, Fail
             .map(|path| path.display().to_string())
             .map_err(|e| Failure::Workstation(format!("{}: {e}", path.display())))
     };
-    let mut words = vec![own_program()?.display().to_string(), "run".into(), absolute(&args.campaign)?];
+    let program = own_program()?.display().to_string();
+    if program.contains(['"', '\'', '\\']) && !args.cron {
+        return Err(Failure::Input(format!(
+            "systemd starts no program whose path has quotes or backslashes, found {program}\n\
+             next: put fieldtrial somewhere else"
+        )));
+    }
+    let mut words = vec![program, "run".into(), absolute(&args.campaign)?];
     words.extend(["--reports".into(), absolute(&args.reports)?]);
     words.extend(["--due".into(), schedule.text.clone(), "--wait".into(), told(args.wait)]);
     words.extend((!args.no_gate).then(|| "--gate".to_owned()));

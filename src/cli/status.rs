@@ -12,6 +12,7 @@ use super::voice::{answer, answer_json, counted};
 use crate::evidence::fold::Evidence;
 use crate::model::outcome::{Fate, RunOutcome};
 use crate::record::{Folder, PRUNED, Worker, read, worker};
+use crate::report::number::moment;
 
 /// Between two looks while following.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -170,7 +171,7 @@ impl Standing {
             text += &format!(", about {left} s left");
         }
         if let Some(worker) = &self.worker {
-            text += &format!("; pid {} of {}, since {}", worker.pid, worker.who, worker.since);
+            text += &format!("; pid {} of {}, since {}", worker.pid, worker.who, moment(&worker.since));
             if !worker.waits_for.is_empty() {
                 text += &format!("; it waits: {}", worker.waits_for);
             }

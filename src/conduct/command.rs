@@ -124,7 +124,7 @@ fn files(work: &CommandWork, role: &RoleWork, read: &[&Extract]) -> Vec<String> 
     files
 }
 
-/// Runs the program that counts units of work, where the campaign has one.
+/// Runs the program that counts units of work, where the campaign has one, after the setup of its role.
 pub fn count_units(
     lab: &mut dyn Lab,
     work: &CommandWork,
@@ -142,7 +142,15 @@ pub fn count_units(
         files,
         ..phase_spec(told_by, &ResolvedProgram::Argv(argv.clone()), timeout_ms)
     };
-    let role = Role { fetch: verify::MOST, ..Role::new("count", &told_by.host, spec) };
+    // What is counted may be what a setup makes.
+    let phase = |program: &ResolvedProgram| phase_spec(told_by, program, timeout_ms);
+    let setup = told_by.phases.setup.iter();
+    let role = Role {
+        prepare: setup.map(|(program, _)| Step { phase: Phase::Setup, spec: phase(program) }).collect(),
+        teardown: told_by.phases.teardown.as_ref().map(phase),
+        fetch: verify::MOST,
+        ..Role::new("count", &told_by.host, spec)
+    };
     Some(pass::run(lab, &[role], stop))
 }
 

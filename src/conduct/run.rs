@@ -63,7 +63,10 @@ fn prove_programs(
         return Proven { proof: Proof::default(), texts: Texts::new(), roles, fault: Some(fault) };
     }
     let mut end = pass::run(lab, &command::roles(work, timeout_ms, Purpose::Proof), stop);
-    let counted = counting.as_ref().and_then(|end| end.outputs.first());
+    let counted = counting.as_ref().and_then(|end| {
+        let notes = end.roles.iter().zip(&end.outputs);
+        notes.filter(|(note, _)| note.phase.is_run()).map(|(_, output)| output).next()
+    });
     let Answers { proof, texts, faults, odd } = answers(work, &end.roles, &end.outputs, counted);
     let mut found = figures::values(work, &end.roles);
     let told = told(work, &end.roles, &end.outputs, units(&proof), &mut found);

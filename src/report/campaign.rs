@@ -1,7 +1,6 @@
 //! The pages of a campaign: all of its records with their trend, and what is published.
 
 use serde::Serialize;
-use tera::Context;
 
 use super::number::{Scale, moment, quantity};
 use super::page::{PageError, render};
@@ -120,7 +119,7 @@ pub fn index_page(
             .collect(),
         published: book.and_then(Book::active).map(|p| publication(p, "in force")),
     };
-    render("campaign.html", &Context::from_serialize(&view)?)
+    render("campaign.html", &view)
 }
 
 /// What is published: the levels in force with their floors, and every publication before it.
@@ -148,7 +147,7 @@ pub fn published_page(book: &Book) -> Result<String, PageError> {
         baselines: active.map_or(vec![], |p| p.cells.iter().map(baseline).collect()),
         events: book.entries.iter().rev().map(event).collect(),
     };
-    render("published.html", &Context::from_serialize(&view)?)
+    render("published.html", &view)
 }
 
 fn page_of(record: &str) -> String {

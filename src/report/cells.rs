@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use super::number::{Scale, exact};
 use super::strip::{self, Strip};
-use super::view::{anchor, levels, word};
-use crate::analysis::findings::{CellSummary, Findings, ResponseSummary};
+use super::trail::Trail;
+use super::view::{EffectView, anchor, effect, levels, word};
+use crate::analysis::findings::{CellSummary, Effect, Findings, ResponseSummary};
 use crate::analysis::verdict::confidence;
-use crate::evidence::fold::{Evidence, RunRow};
 use crate::model::cell::CellId;
 use crate::model::outcome::{Fate, RunOutcome};
 
@@ -19,6 +19,11 @@ pub struct CellView {
     pub anchor: String,
     pub cell: String,
     pub kind: String,
+    /// Whether it has figures of its own, which hold its address.
+    pub full: bool,
+    pub effect: Option<EffectView>,
+    /// Fate and outcomes, for the filter.
+    pub filter: String,
     /// `live`, `excluded` or `refused`.
     pub fate: String,
     /// Counts by outcome, only those above zero.
@@ -47,7 +52,7 @@ pub fn scale(findings: &Findings, response: &str, unit: &str) -> Scale {
 }
 
 /// All cells with one response, also those that never ran.
-pub fn cells(evidence: &Evidence, findings: &Findings, response: &str, scale: &Scale) -> Vec<CellView> {
+pub fn cells(trail: &Trail, findings: &Findings, response: &str, scale: &Scale) -> Vec<CellView> {
     let mut extents: BTreeMap<String, (f64, f64)> = BTreeMap::new();
     let of = |cell: &CellSummary| cell.responses.iter().find(|r| r.response == response).cloned();
     for cell in &findings.cells {
@@ -57,19 +62,24 @@ pub fn cells(evidence: &Evidence, findings: &Findings, response: &str, scale: &S
             *extent = (extent.0.min(low), extent.1.max(high));
         }
     }
-    let mut runs: BTreeMap<&CellId, Vec<&RunRow>> = BTreeMap::new();
-    for row in evidence.planned_runs() {
-        runs.entry(&row.note.run.cell).or_default().push(row);
-    }
+    let effects: BTreeMap<&CellId, &Effect> = findings
+        .effects
+        .iter()
+        .filter(|e| e.response == response)
+        .filter_map(|e| Some((e.cell.as_ref()?, e)))
+        .collect();
     let view = |cell: &CellSummary| {
         let strip = |r: &ResponseSummary| {
             let extent = extents.get(&levels(&cell.levels))?;
-            cell_strip(runs.get(&cell.cell).map_or(&[], |rows| rows), cell, r, scale, *extent)
+            trail.is_full(&cell.cell).then(|| cell_strip(trail, cell, r, scale, *extent))?
         };
         CellView {
             anchor: anchor(&cell.cell),
             cell: cell.cell.0.clone(),
             kind: word(cell.kind),
+            full: trail.is_full(&cell.cell),
+            effect: effects.get(&cell.cell).map(|e| effect(e)),
+            filter: filter(cell),
             fate: cell.fate.name().to_owned(),
             outcomes: match &cell.work {
                 Some(work) => format!("{}; {}", counts(&cell.outcomes), work.words()),
@@ -106,20 +116,27 @@ pub fn median(r: &ResponseSummary, scale: &Scale, none: &str) -> String {
     r.median.map(|m| scale.text(m)).or_else(bounds).unwrap_or_else(|| none.to_owned())
 }
 
+/// Words that a part of the outcome sums finds this cell by.
+fn filter(cell: &CellSummary) -> String {
+    let outcomes = cell.outcomes.iter().filter(|(_, n)| **n > 0).map(|(name, _)| name.as_str());
+    std::iter::once(cell.fate.name()).chain(outcomes).collect::<Vec<_>>().join(" ")
+}
+
 fn cell_strip(
-    runs: &[&RunRow],
+    trail: &Trail,
     cell: &CellSummary,
     response: &ResponseSummary,
     scale: &Scale,
     extent: (f64, f64),
 ) -> Option<Strip> {
+    let runs = trail.counted(&cell.cell).iter();
     let values: Vec<(f64, String)> = runs
-        .iter()
-        .filter(|r| r.note.outcome == RunOutcome::Measured)
-        .filter_map(|r| {
-            let value = r.note.values.get(&response.response).filter(|v| v.is_finite())?;
-            Some((*value, format!("block {}: {}", r.note.run.block, scale.with_unit(*value))))
+        .filter_map(|place| {
+            let value = trail.value(*place, &response.response)?;
+            let block = trail.row(*place).note.run.block;
+            Some((value, format!("block {block}: {}", scale.with_unit(value))))
         })
+        .take(trail.most_dots())
         .collect();
     let title = format!(
         "{} of {} measured runs of {}, on a scale from {} to {}",

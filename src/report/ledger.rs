@@ -5,15 +5,19 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::number::{Scale, exact, moment, quantity};
-use super::strip::{self, Strip};
+use super::trail::Trail;
 use super::view::anchor;
 use crate::analysis::findings::Findings;
 use crate::analysis::judge::losses;
-use crate::evidence::event::{CellNote, RoleNote};
+use crate::evidence::event::{CellNote, ProofNote, RoleNote};
 use crate::evidence::fold::{Evidence, RunRow};
 use crate::evidence::rows::metrics;
+use crate::model::cell::CellId;
 use crate::model::job::End;
 use crate::model::outcome::{Fate, RunOutcome};
+
+/// Rows of one table; the rest is in `rejected.csv` and `runs.csv`.
+pub const MOST_ROWS: usize = 300;
 
 /// A configuration that was turned down, or a run that did not come to its end.
 #[derive(Debug, Serialize)]
@@ -44,6 +48,8 @@ pub struct RoleView {
 /// One attempt.
 #[derive(Debug, Serialize)]
 pub struct RunView {
+    /// Row of `runs.csv`, which is its address on the page too.
+    pub number: usize,
     pub cell: String,
     pub anchor: String,
     pub block: u32,
@@ -57,13 +63,17 @@ pub struct RunView {
     pub class: String,
     /// One text and its exact form per response; a dash where there is none.
     pub values: Vec<(String, String)>,
-    pub strip: Option<Strip>,
+    pub samples: usize,
 }
 
 /// Excluded and refused cells, rejected runs and measured losses, in this order.
 pub fn rejected(evidence: &Evidence, findings: &Findings) -> Vec<TurnedDown> {
     let units = metrics(evidence);
-    let cells = evidence.cells.values().filter(|c| c.fate != Fate::Live).map(|note| cell(evidence, note));
+    // The last one of each cell.
+    let proofs: BTreeMap<&CellId, &ProofNote> =
+        evidence.proofs.iter().filter(|p| !p.accepted).map(|p| (&p.cell, p)).collect();
+    let cells = evidence.cells.values().filter(|c| c.fate != Fate::Live);
+    let cells = cells.map(|note| cell(proofs.get(&note.cell).copied(), note));
     let rejected = evidence.runs.iter().filter(|r| r.note.outcome == RunOutcome::Rejected);
     let stage =
         |row: &RunRow| if row.as_run.is_some() { "annotated as invalid" } else { "rejected by acceptance" };
@@ -81,7 +91,7 @@ pub fn rejected(evidence: &Evidence, findings: &Findings) -> Vec<TurnedDown> {
     cells.chain(runs).chain(lost).collect()
 }
 
-fn cell(evidence: &Evidence, note: &CellNote) -> TurnedDown {
+fn cell(proof: Option<&ProofNote>, note: &CellNote) -> TurnedDown {
     let by = match note.stage.as_deref() {
         Some("host") => " by a host".to_owned(),
         Some("build") => " by its build".to_owned(),
@@ -91,7 +101,6 @@ fn cell(evidence: &Evidence, note: &CellNote) -> TurnedDown {
         Some(other) => format!(" by {other}"),
         None => String::new(),
     };
-    let proof = evidence.proofs.iter().rev().find(|p| p.cell == note.cell && !p.accepted);
     let (reason, mut lines) = parted(note.reason.as_deref());
     lines.extend(note.evidence.iter().filter(|line| !reason.contains(*line)).cloned());
     TurnedDown {
@@ -179,17 +188,18 @@ pub fn elapsed(evidence: &Evidence) -> Scale {
     Scale::of(evidence.runs.iter().map(|r| r.note.elapsed_ns as f64 / 1e9), "s")
 }
 
-/// Every attempt of every run, in the order they ended; `scales` holds the unit of each response.
-pub fn runs(evidence: &Evidence, scales: &BTreeMap<String, Scale>, took: &Scale) -> Vec<RunView> {
+/// Every attempt that has a row, in the order they ended; `scales` holds the unit of each response.
+pub fn runs(trail: &Trail, scales: &BTreeMap<String, Scale>, took: &Scale) -> Vec<RunView> {
+    let evidence = trail.evidence;
     let responses = evidence.opening.as_ref().map_or(&[][..], |o| &o.responses);
-    let primary = responses.iter().find(|r| r.primary).or(responses.first());
-    let view = |row: &RunRow| {
+    let view = |(place, row): (usize, &RunRow)| {
         let note = &row.note;
         let value = |r: &crate::model::response::Response| match note.values.get(&r.name) {
             Some(v) => (scales.get(&r.name).map_or_else(|| exact(*v), |s| s.text(*v)), exact(*v)),
             None => ("–".to_owned(), note.absent.get(&r.name).cloned().unwrap_or_default()),
         };
         RunView {
+            number: place + 1,
             cell: note.run.cell.0.clone(),
             anchor: anchor(&note.run.cell),
             block: note.run.block,
@@ -206,19 +216,9 @@ pub fn runs(evidence: &Evidence, scales: &BTreeMap<String, Scale>, took: &Scale)
             outcome: note.outcome.name().replace('_', " "),
             class: note.outcome.name().to_owned(),
             values: responses.iter().map(value).collect(),
-            strip: primary.and_then(|r| sample_strip(row, &r.name)),
+            samples: note.samples.len(),
         }
     };
-    evidence.runs.iter().map(view).collect()
-}
-
-fn sample_strip(row: &RunRow, primary: &str) -> Option<Strip> {
-    let first = row.note.samples.first()?;
-    let has_primary = row.note.samples.iter().any(|s| s.metric == primary);
-    let metric = if has_primary { primary } else { &first.metric };
-    let of_metric = row.note.samples.iter().filter(|s| s.metric == metric && s.value.is_finite());
-    let samples: Vec<(f64, f64, bool)> = of_metric.map(|s| (s.at_ns as f64, s.value, s.settling)).collect();
-    let settling = samples.iter().filter(|s| s.2).count();
-    let title = format!("{} samples of {metric} over time, {settling} of them while settling", samples.len());
-    strip::of_samples(title, &samples)
+    let shown = evidence.runs.iter().enumerate().filter(|(place, _)| trail.is_shown(*place));
+    shown.map(view).collect()
 }

@@ -67,6 +67,19 @@ impl Scale {
         }
     }
 
+    /// A round value beside an axis: no more digits than it has.
+    pub fn tick(&self, value: f64) -> String {
+        match &self.alone {
+            Some(unit) => quantity(value, unit),
+            None => trimmed(format!("{:.*}", self.decimals.max(3), value / self.size)),
+        }
+    }
+
+    /// A name with the unit of its values: `wall_time, ms`.
+    pub fn named(&self, name: &str) -> String {
+        if self.heading.is_empty() { name.to_owned() } else { format!("{name}, {}", self.heading) }
+    }
+
     /// One value outside of the column, with its unit.
     pub fn with_unit(&self, value: f64) -> String {
         format!("{} {}", self.text(value), self.heading).trim_end().to_owned()
@@ -107,6 +120,16 @@ pub fn acts(c: char) -> bool {
 /// `1 run`, `2 runs`; for words whose plural is an s more.
 pub fn plural(count: u64, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
+/// Four significant digits, without a unit and without zeros at the end.
+pub fn short(value: f64) -> String {
+    let decimals = |digits: f64| (3.0 - digits).clamp(0.0, 9.0) as usize;
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        v if (1e-4..1e6).contains(&v) => trimmed(format!("{value:.*}", decimals(v.log10().floor()))),
+        _ => format!("{value:.3e}"),
+    }
 }
 
 /// All digits, as short as reads back to the same number.
@@ -163,6 +186,8 @@ mod tests {
         ] {
             assert_eq!(quantity(value, unit), expected);
         }
+        let shorts = [0.95, 1.0, 12_345.6, 0.000_123_456, 2e-7, -3.5].map(short);
+        assert_eq!(shorts, ["0.95", "1", "12346", "0.0001235", "2.000e-7", "-3.5"]);
         assert_eq!(exact(0.1 + 0.2), "0.30000000000000004");
         assert_eq!(duration(1_500_000), "1.5 ms");
     }

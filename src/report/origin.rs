@@ -128,7 +128,8 @@ fn put_back(note: &PutBackNote) -> Vec<(String, String)> {
     back.chain(gone).chain(old).chain(stuck).collect()
 }
 
-fn flatten(path: &str, value: &Value, into: &mut Vec<(String, String)>) {
+/// A fact as lines of a path and a text.
+pub(super) fn flatten(path: &str, value: &Value, into: &mut Vec<(String, String)>) {
     match value {
         Value::Object(fields) => {
             for (key, value) in fields {
@@ -140,10 +141,10 @@ fn flatten(path: &str, value: &Value, into: &mut Vec<(String, String)>) {
     }
 }
 
-/// Distinct commands of each cell that ran, with the command that measures the cell again.
-pub fn commands(evidence: &Evidence) -> Vec<CommandView> {
+/// Distinct commands of each wanted cell that ran, with the command that measures the cell again.
+pub fn commands(evidence: &Evidence, wanted: impl Fn(&CellId) -> bool) -> Vec<CommandView> {
     let mut by_cell: BTreeMap<&CellId, Vec<RoleView>> = BTreeMap::new();
-    for row in &evidence.runs {
+    for row in evidence.runs.iter().filter(|row| wanted(&row.note.run.cell)) {
         let found = by_cell.entry(&row.note.run.cell).or_default();
         for role in &row.note.roles {
             let program = role.report.program.as_ref();

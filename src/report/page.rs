@@ -1,5 +1,9 @@
 //! One self-contained page for a record.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
 use tera::{Context, Kwargs, State, Tera, Value};
 
 use super::number::visible;
@@ -14,39 +18,67 @@ use crate::evidence::fold::Evidence;
 )]
 pub struct PageError(#[from] tera::Error);
 
-/// Names end in `.html` so that every value is escaped; the style sheet holds no values.
-const TEMPLATES: [(&str, &str); 13] = [
+const STYLE: &str = include_str!("templates/style.css");
+const SCRIPT: &str = include_str!("templates/page.js");
+
+/// Names end in `.html` where values are escaped; style and script hold none.
+const TEMPLATES: [(&str, &str); 23] = [
     ("page.html", include_str!("templates/page.html")),
-    ("style.html", include_str!("templates/style.html")),
+    ("head.html", include_str!("templates/head.html")),
+    ("style.css", STYLE),
+    ("page.js", SCRIPT),
     ("asked.html", include_str!("templates/asked.html")),
     ("answer.html", include_str!("templates/answer.html")),
+    ("effects.html", include_str!("templates/effects.html")),
+    ("interactions.html", include_str!("templates/interactions.html")),
     ("cells.html", include_str!("templates/cells.html")),
+    ("many.html", include_str!("templates/many.html")),
+    ("card.html", include_str!("templates/card.html")),
+    ("figure.html", include_str!("templates/figure.html")),
     ("rejected.html", include_str!("templates/rejected.html")),
     ("campaign.html", include_str!("templates/campaign.html")),
     ("compared.html", include_str!("templates/compared.html")),
     ("published.html", include_str!("templates/published.html")),
     ("annotated.html", include_str!("templates/annotated.html")),
     ("turned_down.html", include_str!("templates/turned_down.html")),
-    ("runs.html", include_str!("templates/runs.html")),
+    ("again.html", include_str!("templates/again.html")),
+    ("variance.html", include_str!("templates/variance.html")),
     ("origin.html", include_str!("templates/origin.html")),
+    ("runs.html", include_str!("templates/runs.html")),
+    ("method.html", include_str!("templates/method.html")),
 ];
 
-/// The whole page: no script, no request to anywhere, the same bytes for the same input.
+/// The whole page: whole without its script, no request to anywhere, the same bytes for the same input.
 ///
 /// # Errors
 /// Only a fault in our own templates.
 pub fn page(evidence: &Evidence, findings: &Findings) -> Result<String, PageError> {
-    render("page.html", &Context::from_serialize(&view(evidence, findings))?)
+    render("page.html", &view(evidence, findings))
 }
 
-/// One page from its template.
-pub(super) fn render(name: &str, context: &Context) -> Result<String, PageError> {
+/// One of our templates with its values, under a policy that lets no other script or style act, and nothing
+/// be asked of a network.
+///
+/// # Errors
+/// Only a fault in our own templates.
+pub(super) fn render(template: &str, values: &impl Serialize) -> Result<String, PageError> {
     let mut tera = Tera::new();
     tera.register_filter("parts", parts);
     tera.add_raw_templates(TEMPLATES)?;
-    let html = tera.render(name, context)?;
+    let mut context = Context::from_serialize(values)?;
+    context.insert("policy", &policy());
+    let html = tera.render(template, &context)?;
     // Whatever a program wrote, an escape sequence in it must not act where the page is printed.
     Ok(visible(&html))
+}
+
+/// Content security policy: script and style by their digests, so that markup that slipped through would
+/// still do nothing.
+fn policy() -> String {
+    let [style, script] = [STYLE, SCRIPT].map(|text| STANDARD.encode(Sha256::digest(text.as_bytes())));
+    format!(
+        "default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{script}'; base-uri 'none'; form-action 'none'"
+    )
 }
 
 /// A cell's id in pieces that stay together, so that a narrow column breaks it after its commas and
@@ -63,4 +95,18 @@ fn parts(id: &str, _: Kwargs, _: &State) -> Value {
         html.extend_from_slice(b"</span><wbr>");
     }
     Value::safe_string(&String::from_utf8_lossy(&html))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_policy_allows_is_what_the_page_has() {
+        // A character that is written out for the screen would change the digest.
+        for text in [STYLE, SCRIPT] {
+            assert_eq!(visible(text), text);
+            assert!(!text.contains("</s"), "the end of its element");
+        }
+    }
 }

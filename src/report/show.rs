@@ -214,7 +214,7 @@ fn proof(evidence: &Evidence, cell: &CellId, look: &Look, text: &mut String) {
 }
 
 fn programs(evidence: &Evidence, cell: &CellId, look: &Look, text: &mut String) {
-    let all = commands(evidence);
+    let all = commands(evidence, |c| c == cell);
     let of_runs = all.iter().filter(|c| c.cell == cell.0).flat_map(|c| &c.roles);
     let refused = evidence.proofs.iter().filter(|p| p.cell == *cell && !p.accepted).flat_map(|p| &p.roles);
     let told: Vec<(String, &str)> = of_runs

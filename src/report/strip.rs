@@ -1,4 +1,4 @@
-//! Dots on a line: where the runs of a cell, or the samples of a run, lie.
+//! Dots on a line: where the runs of a cell lie.
 
 use serde::Serialize;
 
@@ -21,8 +21,6 @@ pub struct Strip {
 pub struct Dot {
     pub x: String,
     pub y: String,
-    /// Drawn hollow: does not count.
-    pub hollow: bool,
     pub label: String,
 }
 
@@ -41,24 +39,10 @@ pub fn of_runs(title: String, values: &[(f64, String)], median: Option<f64>, sca
     let dot = |(i, (value, label)): (usize, &(f64, String))| Dot {
         x: along(*value, scale, WIDTH),
         y: text(EDGE + (i % 4) as f64 * (HEIGHT - 2.0 * EDGE) / 3.0),
-        hollow: false,
         label: label.clone(),
     };
     let dots = values.iter().enumerate().map(dot).collect();
     Strip { title, dots, median: median.map(|m| along(m, scale, WIDTH)) }
-}
-
-/// One dot per reading: time along x, value along y, those of the settle time hollow.
-pub fn of_samples(title: String, samples: &[(f64, f64, bool)]) -> Option<Strip> {
-    let times = range(samples.iter().map(|s| s.0))?;
-    let values = range(samples.iter().map(|s| s.1))?;
-    let dot = |(at, value, settling): &(f64, f64, bool)| Dot {
-        x: along(*at, times, WIDTH),
-        y: text(HEIGHT - place(*value, values, HEIGHT)),
-        hollow: *settling,
-        label: String::new(),
-    };
-    Some(Strip { title, dots: samples.iter().map(dot).collect(), median: None })
 }
 
 fn along(value: f64, scale: (f64, f64), length: f64) -> String {
@@ -90,8 +74,5 @@ mod tests {
             assert!((EDGE..=WIDTH - EDGE).contains(&x), "{x}");
         }
         assert_eq!(range([f64::NAN]), None);
-        assert_eq!(of_samples("none".into(), &[]), None);
-        let one = of_samples("one".into(), &[(5.0, 7.0, true)]).expect("strip");
-        assert_eq!((one.dots[0].x.as_str(), one.dots[0].y.as_str()), ("90.0", "12.0"));
     }
 }

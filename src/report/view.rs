@@ -8,9 +8,17 @@ use super::again::{self, RepeatView, RerunView};
 use super::annotated::{self, AnnotatedView};
 use super::asked::{self, AskedView};
 use super::cells::{self, CellView};
+use super::crossings::{self, CrossingsView};
+use super::effects;
+use super::held::{self, HeldView};
+use super::identity::{self, IdentityView};
 use super::ledger::{self, RunView, TurnedDown};
 use super::number::Scale;
-use super::origin::{self, CommandView, HostView, SessionView};
+use super::origin::{self, HostView, SessionView};
+use super::points::{self, PointView};
+use super::sums::{self, SumView};
+use super::trail::Trail;
+use super::variance::{self, VarianceView};
 use crate::analysis::findings::{Effect, Findings};
 use crate::analysis::verdict::{between, confidence, p_text, percent, ratio};
 use crate::evidence::fold::Evidence;
@@ -35,9 +43,11 @@ pub struct View {
     /// Primary responses first.
     pub responses: Vec<ResponseView>,
     pub rejected: Vec<TurnedDown>,
+    pub all_rejected: usize,
     /// Measured losses as entries of a dead-ends file.
     pub dead_ends: Option<String>,
     pub misfires: Vec<TurnedDown>,
+    pub all_misfires: usize,
     pub annotated: Vec<AnnotatedView>,
     /// Effects that the annotations moved, as they would be without.
     pub with_annotated: Vec<EffectView>,
@@ -46,12 +56,20 @@ pub struct View {
     /// Name and unit of each response, in the order of the runs' values.
     pub columns: Vec<(String, String)>,
     pub runs: Vec<RunView>,
+    /// All of them, also those that only `runs.csv` has.
+    pub all_runs: usize,
     pub any_samples: bool,
+    pub crossings: Vec<CrossingsView>,
+    pub variances: Vec<VarianceView>,
+    pub points: Vec<PointView>,
+    pub all_cells: usize,
+    pub full_cells: usize,
+    pub held: HeldView,
+    pub identity: IdentityView,
     /// Unit of the runs' own durations.
     pub took: String,
     pub hosts: Vec<HostView>,
     pub sessions: Vec<SessionView>,
-    pub commands: Vec<CommandView>,
     pub method: Vec<(String, String)>,
     pub rests_on: Vec<String>,
     pub strip_width: f64,
@@ -78,15 +96,12 @@ pub struct ResponseView {
     pub exploratory: bool,
     /// Why it has no value at all; None where some run has one.
     pub absent: Option<String>,
+    /// Axis of the forest plot; None where there is no number.
+    pub axis: Option<String>,
     pub effects: Vec<EffectView>,
+    pub effects_left_out: usize,
     pub cells: Vec<CellView>,
-}
-
-/// One of the two sums.
-#[derive(Debug, Serialize)]
-pub struct SumView {
-    pub holds: bool,
-    pub words: String,
+    pub cells_left_out: usize,
 }
 
 /// One effect as a row.
@@ -119,17 +134,15 @@ pub struct EffectView {
     /// Why there is no number; None where there is one.
     pub missing: Option<String>,
     pub left_out: Vec<String>,
+    /// Interval and blocks on the axis of its table; None outside of one.
+    pub plot: Option<String>,
 }
 
 /// Lays a record out.
 pub fn view(evidence: &Evidence, findings: &Findings) -> View {
     let opening = evidence.opening.as_ref();
-    let sums = findings.sums.as_ref();
-    let sum = |sums: &crate::analysis::findings::SumsFinding| {
-        let holds = [sums.cells_hold, sums.runs_hold];
-        let view = |(words, holds): (&String, bool)| SumView { holds, words: words.clone() };
-        sums.words.iter().zip(holds).map(view).collect()
-    };
+    let trail = Trail::of(evidence, findings);
+    let (rejected, misfires) = (ledger::rejected(evidence, findings), ledger::misfires(evidence));
     let named_by = |name: &Option<String>| name.clone().unwrap_or_default();
     let method = &findings.method;
     let named = [
@@ -147,7 +160,9 @@ pub fn view(evidence: &Evidence, findings: &Findings) -> View {
         (r.name.clone(), scales.get(&r.name).map_or(String::new(), |s| s.heading.clone()))
     };
     let took = ledger::elapsed(evidence);
-    let runs = ledger::runs(evidence, &scales, &took);
+    let runs = ledger::runs(&trail, &scales, &took);
+    let unit = |name: &str| scales.get(name).cloned().unwrap_or_else(|| Scale::of([], ""));
+    let primary = declared.iter().find(|r| findings.family.responses.contains(&r.name)).or(declared.first());
     View {
         title: format!("{} · {}", named_by(&findings.campaign), named_by(&findings.record)),
         campaign: named_by(&findings.campaign),
@@ -163,23 +178,32 @@ pub fn view(evidence: &Evidence, findings: &Findings) -> View {
             .filter_map(|e| Some(format!("{}: {}", e.response, e.noise_floor.as_ref()?.sentence)))
             .collect(),
         cautions: findings.cautions.iter().chain(&findings.run_cautions).cloned().collect(),
-        sums: sums.map_or(vec![], sum),
-        added: added(sums.map_or(0, |s| s.added_attempts)),
-        responses: responses(evidence, findings, &scales),
-        rejected: ledger::rejected(evidence, findings),
+        sums: sums::sums(findings),
+        added: added(findings.sums.as_ref().map_or(0, |s| s.added_attempts)),
+        responses: responses(&trail, findings, &scales),
+        crossings: crossings::crossings(findings, &unit),
+        variances: variance::variances(findings),
+        points: primary.map_or(vec![], |r| points::points(&trail, findings, r, &unit(&r.name))),
+        all_cells: findings.cells.len(),
+        full_cells: trail.full(),
+        held: held::held(evidence),
+        identity: identity::identity(evidence),
+        all_rejected: rejected.len(),
+        rejected: rejected.into_iter().take(ledger::MOST_ROWS).collect(),
         dead_ends: super::dead_ends::dead_ends(evidence, findings),
-        misfires: ledger::misfires(evidence),
+        all_misfires: misfires.len(),
+        misfires: misfires.into_iter().take(ledger::MOST_ROWS).collect(),
         annotated: annotated::annotated(findings),
         with_annotated: findings.as_run.iter().map(effect).collect(),
         reruns: again::reruns(evidence, findings),
         repeats: again::repeats(evidence),
         columns: declared.iter().map(column).collect(),
         took: took.heading,
-        any_samples: runs.iter().any(|r| r.strip.is_some()),
+        any_samples: runs.iter().any(|r| r.samples > 0),
+        all_runs: evidence.runs.len(),
         runs,
         hosts: origin::hosts(evidence),
         sessions: origin::sessions(evidence),
-        commands: origin::commands(evidence),
         method: named.into_iter().map(|(name, text)| (name.to_owned(), text.clone())).collect(),
         rests_on: method.rests_on.clone(),
         strip_width: super::strip::WIDTH,
@@ -194,34 +218,33 @@ fn answer(findings: &Findings, pooled: &Effect) -> AnswerView {
     AnswerView { effect: effect(pooled), points: if glance { points } else { vec![] } }
 }
 
-fn responses(
-    evidence: &Evidence,
-    findings: &Findings,
-    scales: &BTreeMap<String, Scale>,
-) -> Vec<ResponseView> {
+fn responses(trail: &Trail, findings: &Findings, scales: &BTreeMap<String, Scale>) -> Vec<ResponseView> {
+    let evidence = trail.evidence;
     let declared = evidence.opening.as_ref().map_or(&[][..], |o| &o.responses);
     let (primary, others): (Vec<_>, Vec<_>) =
         declared.iter().partition(|r| findings.family.responses.contains(&r.name));
     let view = |r: &crate::model::response::Response| {
-        let of = |e: &&Effect| e.response == r.name;
         let valueless =
             findings.cells.iter().flat_map(|c| &c.responses).all(|s| s.response != r.name || s.n == 0);
         let why = evidence.runs.iter().find_map(|row| row.note.absent.get(&r.name));
         let scale = scales.get(&r.name).cloned().unwrap_or_else(|| Scale::of([], &r.unit));
+        let effects = effects::effects(trail, findings, &r.name);
+        let mut cells = cells::cells(trail, findings, &r.name, &scale);
+        // Of exploratory responses the cells of a large grid are in the files alone.
+        let all_cells = cells.len();
+        let exploratory = !findings.family.responses.contains(&r.name);
+        cells.retain(|cell| !exploratory || cell.full);
         ResponseView {
+            cells_left_out: all_cells - cells.len(),
+            axis: effects.axis,
+            effects_left_out: effects.left_out,
             name: r.name.clone(),
             unit: scale.heading.clone(),
             better: format!("{} is better", word(r.better)),
             exploratory: !findings.family.responses.contains(&r.name),
             absent: valueless.then(|| why.cloned().unwrap_or_else(|| "no run was measured".to_owned())),
-            effects: findings
-                .answers
-                .iter()
-                .filter(of)
-                .chain(findings.effects.iter().filter(of))
-                .map(effect)
-                .collect(),
-            cells: cells::cells(evidence, findings, &r.name, &scale),
+            effects: effects.rows,
+            cells,
         }
     };
     primary.into_iter().chain(others).map(view).collect()
@@ -295,6 +318,7 @@ pub(super) fn effect(effect: &Effect) -> EffectView {
         sentence: effect.sentence.clone(),
         missing: effect.absent.get(name).filter(|_| bounds.is_none()).cloned(),
         left_out: effect.left_out.iter().map(|l| format!("block {}: {}", l.block, l.reason)).collect(),
+        plot: None,
     }
 }
 

@@ -36,16 +36,16 @@ pub enum Field {
     Only(BTreeSet<i16>),
 }
 
-/// A field's name, its least and its greatest value.
+/// What one value of a field is called, its least and its greatest value.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds(pub &'static str, pub i16, pub i16);
 
-pub const YEAR: Bounds = Bounds("year", 1970, 2199);
-pub const MONTH: Bounds = Bounds("month", 1, 12);
-pub const DAY: Bounds = Bounds("day of the month", 1, 31);
-pub const HOUR: Bounds = Bounds("hour", 0, 23);
-pub const MINUTE: Bounds = Bounds("minute", 0, 59);
-pub const SECOND: Bounds = Bounds("second", 0, 59);
+pub const YEAR: Bounds = Bounds("a year", 1970, 2199);
+pub const MONTH: Bounds = Bounds("a month", 1, 12);
+pub const DAY: Bounds = Bounds("a day of the month", 1, 31);
+pub const HOUR: Bounds = Bounds("an hour", 0, 23);
+pub const MINUTE: Bounds = Bounds("a minute", 0, 59);
+pub const SECOND: Bounds = Bounds("a second", 0, 59);
 
 impl Field {
     pub fn has(&self, value: i16) -> bool {

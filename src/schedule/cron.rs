@@ -7,7 +7,7 @@ const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 /// Sunday is 0, and 7 as well.
-const WEEKDAY: Bounds = Bounds("day of the week", 0, 7);
+const WEEKDAY: Bounds = Bounds("a day of the week", 0, 7);
 const WORDS: [(&str, &str); 6] = [
     ("@hourly", "0 * * * *"),
     ("@daily", "0 0 * * *"),

@@ -132,7 +132,7 @@ pub fn field(text: &str, bounds: Bounds, range: &str) -> Result<Field, String> {
         let value: Option<i16> = part.parse().ok().filter(|_| part.bytes().all(|b| b.is_ascii_digit()));
         value
             .filter(|value| (least..=most).contains(value))
-            .ok_or_else(|| format!("expected a {name} from {least} to {most}, found `{part}`"))
+            .ok_or_else(|| format!("expected {name} from {least} to {most}, found `{part}`"))
     };
     let mut values = BTreeSet::new();
     for part in text.split(',') {
@@ -143,7 +143,7 @@ pub fn field(text: &str, bounds: Bounds, range: &str) -> Result<Field, String> {
                 (
                     body,
                     Some(step.ok_or_else(|| {
-                        format!("expected a step of at least 1 for the {name}, found `{part}`")
+                        format!("expected a step of at least 1 for {name}, found `{part}`")
                     })?),
                 )
             }
@@ -155,7 +155,7 @@ pub fn field(text: &str, bounds: Bounds, range: &str) -> Result<Field, String> {
             None => (number(body)?, number(body)?),
         };
         if from > to {
-            return Err(format!("expected a range of {name}s that goes up, found `{body}`"));
+            return Err(format!("expected a range that goes up, found `{body}`"));
         }
         values.extend((from..=to).step_by(step.unwrap_or(1) as usize));
     }

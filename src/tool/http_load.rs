@@ -17,7 +17,7 @@ const MOST_RATE: f64 = 1e6;
 
 /// Asks an HTTP server such as `http-serve` for units of work and tells what became of each.
 ///
-/// A request is `GET /work/N`; the right answer is status 200 and the text `work N done`. Each request has
+/// A request is `GET /unit/N`; the right answer is status 200 and the text `work N done`. Each request has
 /// exactly one of four fates: success, timeout, transport error, wrong answer. They add up to `--requests`.
 /// At the deadline the client closes the connection.
 ///

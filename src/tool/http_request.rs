@@ -1,6 +1,6 @@
 //! What a load asks an HTTP server for, and which answer to it is right.
 
-const BEFORE: &str = "/work/";
+const BEFORE: &str = "/unit/";
 
 /// Where one unit of work is asked for.
 #[must_use]
@@ -27,7 +27,7 @@ mod tests {
     #[test]
     fn a_number_goes_out_by_the_path_and_comes_back_in_the_answer() {
         assert_eq!(number(&path(17)), Some(17));
-        for other in ["/", "/work/", "/work/x", "/work/1/2", "/work/-1", "/works/1"] {
+        for other in ["/", "/unit/", "/unit/x", "/unit/1/2", "/unit/-1", "/works/1"] {
             assert_eq!(number(other), None, "{other}");
         }
         assert_ne!(answer(1), answer(11));

@@ -26,7 +26,7 @@ use super::voice::{Fault, Voice};
 /// After a connection could not be accepted, as when descriptors ran out.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Answers `GET /work/N`, each with simulated work that needs one of a few permits.
+/// Answers `GET /unit/N`, each with simulated work that needs one of a few permits.
 ///
 /// A request waits for a permit in the order of arrival, holds it for the time of the work, and is then
 /// answered with its number. The permits stand for any scarce resource, such as connections to a database.
@@ -134,7 +134,7 @@ async fn respond(request: &Request<Incoming>, permits: &Arc<Permits>) -> Respons
     let (status, body) = match asked {
         None => {
             permits.turn_away();
-            (StatusCode::NOT_FOUND, "expected GET /work/N\n".to_owned())
+            (StatusCode::NOT_FOUND, "expected GET /unit/N\n".to_owned())
         }
         Some(number) if permits.serve().await => (StatusCode::OK, answer(number)),
         Some(_) => (StatusCode::SERVICE_UNAVAILABLE, "too many wait already\n".to_owned()),

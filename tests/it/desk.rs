@@ -50,6 +50,15 @@ impl Desk {
         command
     }
 
+    /// Lines of a shell in this folder, for which `$FIELDTRIAL` is the program and hosts have one lease for all.
+    pub fn script(&self, lines: &str) -> Output {
+        let mut command = alone("sh");
+        command.args(["-c", lines]).current_dir(self.path()).env("XDG_CACHE_HOME", self.path().join("cache"));
+        command.env("HOME", self.path()).env("XDG_RUNTIME_DIR", self.path());
+        command.env("FIELDTRIAL", env!("CARGO_BIN_EXE_fieldtrial"));
+        process::finish(&mut command, Duration::from_secs(120))
+    }
+
     pub fn fieldtrial(&self, args: &[&str]) -> Output {
         process::finish(&mut self.command(args), Duration::from_secs(120))
     }

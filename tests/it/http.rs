@@ -255,7 +255,7 @@ fn a_path_that_asks_for_no_work_is_turned_away_and_counted() {
     stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").expect("sent");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
-    assert!(answer.starts_with("HTTP/1.1 404") && answer.contains("expected GET /work/N"), "{answer}");
+    assert!(answer.starts_with("HTTP/1.1 404") && answer.contains("expected GET /unit/N"), "{answer}");
     let account = server.end();
     assert_eq!(of(&account["counts"], "turned_away"), 1, "{account}");
 }
