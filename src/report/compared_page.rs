@@ -1,12 +1,15 @@
 //! Two records beside each other as a page.
 
 use serde::Serialize;
-use tera::Context;
 
 use super::number::{Scale, moment};
 use super::page::{PageError, render};
 use crate::analysis::verdict::{between, confidence, p_text, ratio};
 use crate::compare::comparison::{Comparison, FactDifference, Level, Moved, Side, Way};
+use crate::plot::forest::{self, Row};
+
+/// Ticks on the axis of the figures.
+const TICKS: usize = 4;
 
 #[derive(Serialize)]
 struct View<'a> {
@@ -38,6 +41,8 @@ struct FactView {
 struct TableView {
     response: String,
     unit: String,
+    /// Ticks of the figures' axis.
+    axis: Option<String>,
     rows: Vec<RowView>,
 }
 
@@ -51,6 +56,8 @@ struct RowView {
     confidence: String,
     p: String,
     word: &'static str,
+    /// Effect and interval as a row of a forest plot.
+    figure: String,
     /// For the style sheet.
     class: &'static str,
 }
@@ -78,7 +85,7 @@ pub fn compared_page(found: &Comparison) -> Result<String, PageError> {
         tables: responses.into_iter().map(|(response, unit)| table(found, response, unit)).collect(),
         not_compared: not_compared.collect(),
     };
-    render("compared.html", Context::from_serialize(&view)?)
+    render("compared.html", &view)
 }
 
 fn fact(own: &FactDifference) -> FactView {
@@ -99,14 +106,40 @@ fn table(found: &Comparison, response: &str, unit: &str) -> TableView {
     let own: Vec<&Moved> =
         found.numbers.iter().filter(|own| own.response == response && own.why.is_none()).collect();
     let scale = Scale::of(own.iter().flat_map(|own| [own.before.median, own.after.median]).flatten(), unit);
+    let rows: Vec<Row> = own.iter().map(|own| forest_row(own)).collect();
+    let linear = own.iter().all(|own| own.ratio.is_none());
+    let axis = forest::axis(&rows, !linear);
+    let tick = |value: f64| if linear { scale.text(value) } else { ratio(value) };
+    let figure = |row: &Row| axis.as_ref().map_or(String::new(), |axis| forest::row(row, axis, TICKS));
     TableView {
         response: response.to_owned(),
         unit: scale.heading.clone(),
-        rows: own.into_iter().map(|own| row(own, &scale)).collect(),
+        axis: axis.as_ref().map(|axis| forest::scale(axis, &tick)),
+        rows: own.into_iter().zip(&rows).map(|(own, drawn)| row(own, &scale, figure(drawn))).collect(),
     }
 }
 
-fn row(own: &Moved, scale: &Scale) -> RowView {
+fn class(way: Way) -> &'static str {
+    match way {
+        Way::Better => "better",
+        Way::Worse => "worse",
+        Way::NotShown => "inconclusive",
+        Way::NotComparable => "not-comparable",
+    }
+}
+
+fn forest_row(own: &Moved) -> Row {
+    Row {
+        told: format!("{} {}: {}", own.cell, own.response, own.way.word()),
+        estimate: own.ratio.or(own.difference),
+        interval: own.interval.map(|i| (i.low, i.high)),
+        neutral: if own.ratio.is_some() { 1.0 } else { 0.0 },
+        class: class(own.way).to_owned(),
+        ..Row::default()
+    }
+}
+
+fn row(own: &Moved, scale: &Scale, figure: String) -> RowView {
     let level = |level: &Level| {
         level.median.map_or("–".to_owned(), |median| format!("{} (n {})", scale.text(median), level.n))
     };
@@ -122,11 +155,7 @@ fn row(own: &Moved, scale: &Scale) -> RowView {
         confidence: own.interval.map_or_else(dash, |i| confidence(i.confidence)),
         p: own.p_adjusted.or(own.p).map_or_else(dash, p_text),
         word: own.way.word(),
-        class: match own.way {
-            Way::Better => "better",
-            Way::Worse => "worse",
-            Way::NotShown => "inconclusive",
-            Way::NotComparable => "not-comparable",
-        },
+        class: class(own.way),
+        figure,
     }
 }
