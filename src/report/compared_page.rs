@@ -1,6 +1,7 @@
 //! Two records beside each other as a page.
 
 use serde::Serialize;
+use tera::Context;
 
 use super::number::{Scale, moment};
 use super::page::{PageError, render};
@@ -85,7 +86,7 @@ pub fn compared_page(found: &Comparison) -> Result<String, PageError> {
         tables: responses.into_iter().map(|(response, unit)| table(found, response, unit)).collect(),
         not_compared: not_compared.collect(),
     };
-    render("compared.html", &view)
+    render("compared.html", Context::from_serialize(&view)?)
 }
 
 fn fact(own: &FactDifference) -> FactView {
