@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::gate_args::{GateArgs, HistoryArgs, PublishArgs, UnpublishArgs};
-use super::record_args::{AnnotateArgs, ExportArgs, ReportArgs, ShowArgs};
+use super::record_args::{AnnotateArgs, CompareArgs, ExportArgs, ReportArgs, ShowArgs};
 use super::versus::VersusArgs;
 use crate::agent::AgentArgs;
 use crate::tool::Tool;
@@ -294,28 +294,6 @@ pub struct RerunArgs {
     #[arg(long)]
     pub json: bool,
 }
-
-#[derive(Debug, Args)]
-#[command(after_help = COMPARE_EXAMPLES)]
-pub struct CompareArgs {
-    /// Folder of the earlier record
-    pub before: PathBuf,
-    /// Folder of the later record
-    pub after: PathBuf,
-    /// Write it as a page too
-    #[arg(long, value_name = "FILE")]
-    pub page: Option<PathBuf>,
-    /// Answer as JSON on standard output; `fieldtrial schema comparison` describes it
-    #[arg(long)]
-    pub json: bool,
-}
-
-const COMPARE_EXAMPLES: &str = "\
-Was the box only busy? Measure again with the hosts quieted as the campaign's `quiet` says, and compare:
-  fieldtrial run --as quiet campaigns/scanner.yaml
-  fieldtrial compare reports/scanner/20261130T020000Z reports/scanner/20261130T093000Z
-
-Exit codes: 0 compared, whatever moved; 9 no cell of the two can be compared (other deadlines, other work).";
 
 /// Judges data of any origin by the method that records are judged by.
 ///

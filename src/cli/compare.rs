@@ -1,9 +1,9 @@
 //! `compare`: two records beside each other, so that "the box was busy" is tested and not believed.
 
-use super::args::CompareArgs;
 use super::exit::Exit;
 use super::export::write;
 use super::failure::{Failure, Outcome};
+use super::record_args::CompareArgs;
 use super::voice::{answer, answer_json, columns};
 use crate::compare::compare as lay_beside;
 use crate::compare::comparison::Way;

@@ -112,3 +112,25 @@ const ANNOTATE_EXAMPLES: &str = "\
 Examples:
   fieldtrial annotate RECORD --run 'size=64/new#3.1' --invalid 'the cable was pulled at 14:02'
   fieldtrial annotate RECORD --run 'size=64/new#3.1' --valid 'it was the other cable'";
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_EXAMPLES)]
+pub struct CompareArgs {
+    /// Folder of the earlier record
+    pub before: PathBuf,
+    /// Folder of the later record
+    pub after: PathBuf,
+    /// Write it as a page too
+    #[arg(long, value_name = "FILE")]
+    pub page: Option<PathBuf>,
+    /// Answer as JSON on standard output; `fieldtrial schema comparison` describes it
+    #[arg(long)]
+    pub json: bool,
+}
+
+const COMPARE_EXAMPLES: &str = "\
+Was the box only busy? Measure again with the hosts quieted as the campaign's `quiet` says, and compare:
+  fieldtrial run --as quiet campaigns/scanner.yaml
+  fieldtrial compare reports/scanner/20261130T020000Z reports/scanner/20261130T093000Z
+
+Exit codes: 0 compared, whatever moved; 9 no cell of the two can be compared (other deadlines, other work).";
