@@ -117,7 +117,8 @@ fn hostile_text_in_every_field_stays_text() {
     let html = page(&evidence, &judge(&evidence)).expect("page");
     assert!(html.matches("alert(2)").count() > 50, "the text is there, as text");
     let innocent = page(&clean.evidence, &judge(&clean.evidence)).expect("page");
-    assert_eq!(elements(&html), elements(&innocent), "no element that an innocent record does not have");
+    let strange: Vec<String> = elements(&html).difference(&elements(&innocent)).cloned().collect();
+    assert_eq!(strange, Vec::<String>::new(), "elements that an innocent record does not have");
     assert_eq!(html.matches("<script>").count(), 1, "our own");
     for raw in ["<img", "<!--", "onerror=alert(1)>", "</title></script>", "\"></", "\u{1b}", "\u{202e}"] {
         let seen = html.matches(raw).count();
