@@ -10,6 +10,7 @@ use super::change_point::{ChangePoint, ChangePoints, Search};
 use super::{ladder, quantile};
 use crate::evidence::fold::Evidence;
 use crate::model::outcome::{Fate, RunOutcome};
+use crate::model::response::Better;
 
 /// One response at one grid point, along all releases.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -64,7 +65,7 @@ pub fn climbs(evidence: &Evidence, releases: &[String], control: &str) -> Vec<Cl
                 levels: levels.clone(),
                 response: response.name.clone(),
                 unit: response.unit.clone(),
-                control: stands(control, releases, &found.changes),
+                control: stands(control, releases, &found.changes) + &far(control, &rungs, response.better),
                 rungs,
                 found,
             });
@@ -116,6 +117,25 @@ fn why(evidence: &Evidence, release: &str, levels: &IndexMap<String, String>, re
         }
         None => "it was not decided".to_owned(),
     }
+}
+
+/// How far the control stands from the best release, so that agreeing with it is not taken for being good.
+fn far(control: &str, rungs: &[Rung], better: Better) -> String {
+    let level = |rung: &Rung| rung.median.filter(|median| *median > 0.0);
+    let best = rungs.iter().filter_map(|rung| Some((rung, level(rung)?))).max_by(|a, b| match better {
+        Better::Higher => a.1.total_cmp(&b.1),
+        Better::Lower => b.1.total_cmp(&a.1),
+    });
+    let own = rungs.iter().find(|rung| rung.release == control).and_then(level);
+    let (Some((best, level)), Some(own)) = (best, own) else { return String::new() };
+    if best.release == control {
+        return "; it is the best of them".to_owned();
+    }
+    let (share, word) = match better {
+        Better::Higher => (1.0 - own / level, "below"),
+        Better::Lower => (own / level - 1.0, "above"),
+    };
+    format!("; it stands {:.1} % {word} the best of them, {}", 100.0 * share, best.release)
 }
 
 /// Changes are in the order of the releases, so the control stands after the last that it is not before.

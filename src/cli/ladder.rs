@@ -13,7 +13,7 @@ use super::load::{load, load_as};
 use super::run::carry_out;
 use super::versus::command_line;
 use super::voice::{answer, answer_json, aside};
-use crate::analysis::change_point::{ChangePoints, Search};
+use crate::analysis::change_point::{ChangePoints, Search, none_between};
 use crate::analysis::history::change_points;
 use crate::analysis::rungs::{Climb, cliff, climbs};
 use crate::campaign::{Rungs, rungs};
@@ -223,6 +223,10 @@ impl Climber<'_> {
                 lines.push(point[0].control.clone());
             }
             lines.push(format!("record  {}", step.record.display()));
+        }
+        if self.args.bisect && steps.last().is_some_and(|step| cliff(&step.climbs).is_none()) {
+            let name = |release: Option<&Release>| release.map(|own| own.name.clone()).unwrap_or_default();
+            lines.push(none_between(&name(self.releases.first()), &name(self.releases.last())));
         }
         lines.extend(self.makers());
         lines.join("\n")

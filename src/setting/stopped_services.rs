@@ -19,7 +19,7 @@ pub(super) struct StoppedServices;
 
 /// Who starts and stops services here.
 #[derive(Clone, Copy)]
-enum Manager {
+enum Starter {
     Systemd,
     Scripts,
 }
@@ -30,12 +30,12 @@ impl Setting for StoppedServices {
     }
 
     fn read(&self) -> Result<State, SettingError> {
-        match manager()? {
-            Manager::Systemd => {
+        match starter()? {
+            Starter::Systemd => {
                 let args = ["list-units", "--type=service", "--all", "--plain", "--no-legend", "--no-pager"];
                 Ok(of_systemd(&listed("systemctl", &args)?))
             }
-            Manager::Scripts => Ok(of_scripts(&listed("service", &["--status-all"])?)),
+            Starter::Scripts => Ok(of_scripts(&listed("service", &["--status-all"])?)),
         }
     }
 
@@ -50,13 +50,13 @@ impl Setting for StoppedServices {
     }
 
     fn write(&self, parts: &State) -> Result<(), SettingError> {
-        let manager = manager()?;
+        let starter = starter()?;
         for (name, state) in parts {
             let verb = if state == RUNNING { "start" } else { "stop" };
             let unit = format!("{name}.service");
-            let (program, args) = match manager {
-                Manager::Systemd => ("systemctl", [verb, unit.as_str()]),
-                Manager::Scripts => ("service", [name.as_str(), verb]),
+            let (program, args) = match starter {
+                Starter::Systemd => ("systemctl", [verb, unit.as_str()]),
+                Starter::Scripts => ("service", [name.as_str(), verb]),
             };
             run(program, &args, Stdio::null())?;
         }
@@ -91,14 +91,14 @@ impl Setting for StoppedServices {
     }
 }
 
-fn manager() -> Result<Manager, SettingError> {
+fn starter() -> Result<Starter, SettingError> {
     if Path::new("/run/systemd/system").is_dir() {
-        return Ok(Manager::Systemd);
+        return Ok(Starter::Systemd);
     }
     let scripts = Path::new("/etc/init.d").is_dir()
         && PATH.split(':').any(|dir| Path::new(dir).join("service").is_file());
     match scripts {
-        true => Ok(Manager::Scripts),
+        true => Ok(Starter::Scripts),
         false => {
             Err(SettingError::Absent("this host is not run by systemd, and has no program `service`".into()))
         }
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_managers_lists_are_read_and_what_does_not_run_is_told_apart() {
+    fn lists_of_both_kinds_are_read_and_what_does_not_run_is_told_apart() {
         let systemd = "cron.service loaded active running Regular background program\n\
                        boot.service loaded active exited Once\n\
                        db.service loaded inactive dead A database\n\

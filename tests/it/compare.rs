@@ -195,7 +195,7 @@ responses: [{name: bytes_written}]
 case $1 in
 start) touch UP; setsid sleep 300 & echo $! > PID ;;
 stop) rm UP; kill $(cat PID) ;;
-status) test -e UP ;;
+status) test -e UP && echo it runs ;;
 esac
 ";
 

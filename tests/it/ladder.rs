@@ -154,3 +154,81 @@ fn mistakes_are_told_before_anything_is_measured() {
     assert!(ask(&["--history"]).contains("has no history of scan"));
     assert!(!shelf.desk.path().join("reports").exists());
 }
+
+/// Case G04, in figures that the kernel counts: two releases behind the cliff agree with each other.
+const RATE: &str = "\
+campaign: rate
+question: Is the control on the right side?
+hosts: hosts.yaml
+control: {set: {release: releases/app-0.5.118}}
+workload:
+  command:
+    on: here
+    run: ['${artifact}']
+    artifact: {path: '${release}'}
+    values: {rate: {pattern: 'rate=(\\d+)', unit: packets/s, better: higher}}
+verify: {output: ignored}
+blocks: {count: 4}
+timeout: 30s
+responses: [{name: rate, primary: true}]
+";
+
+#[test]
+fn a_control_behind_the_cliff_agrees_with_its_candidate_and_is_told_how_far_it_has_fallen() {
+    let shelf = Shelf::new();
+    shelf.desk.write("c.yaml", RATE);
+    for (version, rate) in
+        [("0.5.116", 3_300_000), ("0.5.117", 3_290_000), ("0.5.118", 2_400_000), ("0.5.121", 2_410_000)]
+    {
+        shelf.release(version, &format!("#!/bin/sh\n# RELEASE\necho rate={rate}\n"));
+    }
+    let (exit, answer) = shelf.climb(&["--control", "0.5.118"]);
+    assert_eq!(exit, 0, "{answer}");
+    let climbs = answer["steps"][0]["climbs"].as_array().unwrap();
+    let rate = climbs.iter().find(|climb| climb["response"] == "rate").unwrap();
+    assert_eq!(change(rate), ("0.5.117".into(), "0.5.118".into()), "{answer}");
+    let control = rate["control"].as_str().unwrap();
+    assert!(control.contains("at or after the change from 0.5.117 to 0.5.118"), "{control}");
+    assert!(control.contains("27.3 % below the best of them, 0.5.116"), "{control}");
+}
+
+#[test]
+fn a_bisection_without_a_change_says_what_it_cannot_see() {
+    let shelf = Shelf::new();
+    for patch in 0..6 {
+        shelf.release(&format!("1.{patch}.0"), GOOD);
+    }
+    let campaign = std::fs::read_to_string(shelf.desk.path().join("c.yaml")).unwrap();
+    shelf.desk.write(
+        "c.yaml",
+        &campaign.replace("{name: wall_time, primary: true}", "{name: bytes_read, primary: true}"),
+    );
+    let output = shelf.desk.fieldtrial(&["ladder", "c.yaml", "--artifacts", "releases/*", "--bisect"]);
+    assert_eq!(code(&output), 0, "{}", told(&output));
+    let text = stdout(&output);
+    assert!(text.contains("between the ends 1.0.0 and 1.5.0") && text.contains("rose and fell"), "{text}");
+}
+
+#[test]
+fn a_release_comes_by_its_address_only_with_the_digest_that_it_really_has() {
+    let shelf = Shelf::new();
+    let here = |version: &str| {
+        let path = shelf.release(version, GOOD);
+        let bytes = std::fs::read(&path).unwrap();
+        (path, fieldtrial::model::digest::of_bytes(&bytes))
+    };
+    let ((old, digest), (new, _)) = (here("1.0"), here("1.1"));
+    let ask = |digest: &str| {
+        let address = format!("file://{}#{digest}", old.display());
+        let args =
+            ["ladder", "c.yaml", "--artifacts", &address, "--artifacts", new.to_str().unwrap(), "--json"];
+        shelf.desk.fieldtrial(&args)
+    };
+    let wrong = ask(&"0".repeat(64));
+    assert_eq!(code(&wrong), 2, "{}", told(&wrong));
+    assert!(told(&wrong).contains(&format!("found {digest}")), "{}", told(&wrong));
+    let right = ask(&digest);
+    assert_eq!(code(&right), 0, "{}", told(&right));
+    let answer: Value = serde_json::from_slice(&right.stdout).unwrap();
+    assert_eq!(answer["releases"][0]["sha256"], digest.as_str(), "{answer}");
+}
