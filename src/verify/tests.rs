@@ -180,7 +180,7 @@ fn an_output_that_was_not_fetched_whole_is_refused_by_who_must_read_it_and_taken
         OutputRule::Count("h".into()),
     ] {
         let told = answer(&rule, &cut).unwrap_err();
-        assert!(told.contains("13 bytes") && told.contains("16.0 MiB"), "{rule:?}: {told}");
+        assert!(told.contains("13 bytes could not be fetched"), "{rule:?}: {told}");
     }
     for rule in [OutputRule::Exact, OutputRule::AnyOrder] {
         assert!(answer(&rule, &cut).is_ok(), "{rule:?}");
