@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use super::change_point::{
     ChangePoints, Cut, Search, Spread, best_arc, mean, sentence, spread, summary, tell,
 };
-use super::segmentation::{Stretch, cuts, prune};
+use super::segmentation::{Stretch, cuts, from_the_middle, prune};
 use super::shuffle::shuffle;
 use super::tail::t_two_sided;
 
@@ -82,7 +82,8 @@ impl Stretch for Points {
     }
 
     fn settle(&mut self) {
-        self.0.sort_by(f64::total_cmp);
+        let centre = mean(&self.0);
+        from_the_middle(&mut self.0, centre);
     }
 
     fn shuffle(&mut self, random: &mut ChaCha8Rng) {

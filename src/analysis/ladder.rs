@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha8Rng;
 
 use super::change_point::{ChangePoints, Search, Spread, best_arc, summary, tell};
-use super::segmentation::{Stretch, cuts, prune};
+use super::segmentation::{Stretch, cuts, from_the_middle, prune};
 use super::shuffle::shuffle;
 
 /// Fewest complete blocks: with one, runs of a release cannot agree.
@@ -88,8 +88,10 @@ impl Stretch for Releases {
 
     fn settle(&mut self) {
         let Releases(blocks) = self;
-        blocks.iter_mut().for_each(|block| block.sort_by(f64::total_cmp));
-        let first = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x.total_cmp(y)).find(|o| o.is_ne());
+        blocks.iter_mut().for_each(|block| from_the_middle(block, 0.0));
+        let first = |a: &[f64], b: &[f64]| {
+            a.iter().zip(b).map(|(x, y)| x.abs().total_cmp(&y.abs())).find(|o| o.is_ne())
+        };
         blocks.sort_by(|a, b| first(a, b).unwrap_or(std::cmp::Ordering::Equal));
     }
 

@@ -54,6 +54,12 @@ fn change(mut stretch: impl Stretch, search: &Search) -> Option<(f64, usize, usi
     (p <= search.alpha).then_some((p, a, b))
 }
 
+/// Sorts by the distance from `centre`: an order that neither rows nor the sign of logarithms decide, so that a
+/// time and its rate meet the same shuffles.
+pub fn from_the_middle(values: &mut [f64], centre: f64) {
+    values.sort_by(|a, b| (a - centre).abs().total_cmp(&(b - centre).abs()).then(a.total_cmp(b)));
+}
+
 /// Takes back, the weakest first, what does not stand between the levels beside it. `spread` is of a single
 /// run, given the cuts that are left, and every point is a mean of `runs`.
 pub fn prune(logs: &[f64], cuts: &mut Vec<Cut>, alpha: f64, runs: f64, spread: impl Fn(&[Cut]) -> Spread) {

@@ -197,22 +197,31 @@ fn a_ladder_names_its_steps_and_leaves_out_what_is_incomplete() {
     assert!(one.changes.is_empty() && one.notes[0].contains("too few"));
 }
 
+fn same_in_any_unit(seed: u64, factor: f64) {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let values = noisy(&[(6, 1.0), (6, 1.3)], 0.02, &mut random);
+    let found = |values: Vec<f64>| history::change_points(&named(&values), &QUICK);
+    let plain = found(values.clone());
+    let scaled = found(values.iter().map(|v| v * factor).collect());
+    let inverse = found(values.iter().map(|v| 1.0 / v).collect());
+    let at = |f: &ChangePoints| f.changes.iter().map(|c| c.index).collect::<Vec<_>>();
+    assert_eq!((at(&plain), at(&plain)), (at(&scaled), at(&inverse)), "seed {seed}");
+    for (one, other) in plain.changes.iter().zip(&inverse.changes) {
+        assert!(((1.0 + one.change) * (1.0 + other.change) - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn a_search_at_the_edge_of_its_level_decides_alike_for_a_time_and_its_rate() {
+    // Of these points one search has a sampled p so near to the level that other shuffles decide otherwise.
+    same_in_any_unit(647, 2.0);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
     fn a_unit_changes_no_change_point_and_a_reciprocal_inverts_it(seed in 0u64..1000, factor in 2.0f64..500.0) {
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let values = noisy(&[(6, 1.0), (6, 1.3)], 0.02, &mut random);
-        let found = |values: Vec<f64>| history::change_points(&named(&values), &QUICK);
-        let plain = found(values.clone());
-        let scaled = found(values.iter().map(|v| v * factor).collect());
-        let inverse = found(values.iter().map(|v| 1.0 / v).collect());
-        let at = |f: &ChangePoints| f.changes.iter().map(|c| c.index).collect::<Vec<_>>();
-        prop_assert_eq!(at(&plain), at(&scaled));
-        prop_assert_eq!(at(&plain), at(&inverse));
-        for (one, other) in plain.changes.iter().zip(&inverse.changes) {
-            prop_assert!(((1.0 + one.change) * (1.0 + other.change) - 1.0).abs() < 1e-9);
-        }
+        same_in_any_unit(seed, factor);
     }
 }
