@@ -10,7 +10,7 @@ use fieldtrial::campaign;
 use fieldtrial::conduct::lab::{JobId, Lab, LabError, LabEvent};
 use fieldtrial::conduct::{Asked, Ended, Preparation, Stop, Trial, Watch};
 use fieldtrial::design::plan::Plan;
-use fieldtrial::evidence::event::{Event, RunNote, Session, SessionKind};
+use fieldtrial::evidence::event::{Event, Session, SessionKind};
 use fieldtrial::evidence::fold::Evidence;
 use fieldtrial::inventory;
 use fieldtrial::model::cell::{CellId, RunKey};
