@@ -31,6 +31,8 @@ pub struct Rung {
     pub release: String,
     /// Median of its replicates.
     pub median: Option<f64>,
+    /// The replicates, in order of size.
+    pub values: Vec<f64>,
     pub n: u64,
     /// Why it has no value.
     pub reason: Option<String>,
@@ -56,6 +58,7 @@ pub fn climbs(evidence: &Evidence, releases: &[String], control: &str) -> Vec<Cl
                     release: release.clone(),
                     median: quantile::linear(&values, 0.5),
                     n: values.len() as u64,
+                    values: values.clone(),
                     reason: values.is_empty().then(|| why(evidence, release, levels, &response.name)),
                 }
             });

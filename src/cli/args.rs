@@ -458,6 +458,8 @@ pub enum SchemaOf {
     Findings,
     Comparison,
     Gate,
+    /// A record's ladder.json
+    Ladder,
     /// Not a schema: every column of a record's CSV files with type, unit and meaning, as CSV
     Columns,
 }

@@ -1,5 +1,8 @@
 //! Everything of a record that is derived from its journal, written beside it.
 
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
 use super::exit::Exit;
 use super::failure::Failure;
 use crate::analysis::findings::Findings;
@@ -9,7 +12,7 @@ use crate::evidence::counters::counters;
 use crate::evidence::fold::Evidence;
 use crate::evidence::rows::{rejected, samples};
 use crate::evidence::runs::runs;
-use crate::evidence::sheet::{Sheet, dictionary};
+use crate::evidence::sheet::{self, Sheet, dictionary};
 use crate::model::cell::CellId;
 use crate::model::outcome::{Fate, RunOutcome};
 use crate::record::{Folder, RecordError};
@@ -18,26 +21,38 @@ use crate::report;
 /// Judges the evidence and writes tables, findings and page.
 pub fn derive(folder: &Folder, evidence: &Evidence) -> Result<Findings, Failure> {
     let findings = judge(evidence);
-    let json = serde_json::to_string_pretty(&findings).map_err(|e| Failure::Fault(e.to_string()))?;
-    let page = report::page(evidence, &findings).map_err(|e| Failure::Fault(e.to_string()))?;
-    let sheets = sheets(evidence, &findings);
-    let dictionary = dictionary(&sheets);
-    let tables = sheets.into_iter().chain([dictionary]).map(|sheet| (sheet.file, sheet.csv()));
-    let files = [(Folder::FINDINGS, json + "\n"), (Folder::PAGE, page)];
-    let losses = report::dead_ends::dead_ends(evidence, &findings).map(|text| (Folder::LOSSES, text));
-    if losses.is_none() {
-        // An annotation or a rerun may have taken back what an earlier judgement called a loss.
-        let _ = std::fs::remove_file(folder.file(Folder::LOSSES));
+    let put = |name: &str, text: &str| folder.put(name, text).map_err(|error| underived(folder, &error));
+    // One after the other: the samples of a large trial alone are a hundred megabytes of text.
+    let mut heads = vec![];
+    for sheet in sheets(evidence, &findings) {
+        let file = sheet.head.file;
+        heads.push(sheet.head.clone());
+        folder.put_by(file, |out| sheet.write(out)).map_err(|error| underived(folder, &error))?;
     }
-    for (name, text) in tables.chain(files).chain(losses) {
-        folder.put(name, &text).map_err(|error| underived(folder, &error))?;
+    put(sheet::DICTIONARY, &dictionary(&heads).csv())?;
+    let json = |out: &mut File| {
+        let mut out = BufWriter::new(out);
+        serde_json::to_writer_pretty(&mut out, &findings)?;
+        out.write_all(b"\n")?;
+        out.flush()
+    };
+    folder.put_by(Folder::FINDINGS, json).map_err(|error| underived(folder, &error))?;
+    let in_ladder = folder.file(Folder::LADDER).is_file();
+    let page = report::page_of(evidence, &findings, in_ladder).map_err(|e| Failure::Fault(e.to_string()))?;
+    put(Folder::PAGE, &page)?;
+    match report::dead_ends::dead_ends(evidence, &findings) {
+        Some(text) => put(Folder::LOSSES, &text)?,
+        // An annotation or a rerun may have taken back what an earlier judgement called a loss.
+        None => drop(std::fs::remove_file(folder.file(Folder::LOSSES))),
     }
     Ok(findings)
 }
 
-/// The tables of a record, without their dictionary.
-pub fn sheets(evidence: &Evidence, findings: &Findings) -> Vec<Sheet> {
-    vec![runs(evidence), samples(evidence), counters(evidence), rejected(evidence, &losses(findings))]
+/// The tables of a record, without their dictionary; each is made when it is asked for.
+pub fn sheets<'e>(evidence: &'e Evidence, findings: &'e Findings) -> impl Iterator<Item = Sheet<'e>> {
+    let makers: [fn(&'e Evidence, &Findings) -> Sheet<'e>; 4] =
+        [|e, _| runs(e), |e, _| samples(e), |e, _| counters(e), |e, f| rejected(e, &losses(f))];
+    makers.into_iter().map(move |make| make(evidence, findings))
 }
 
 fn underived(folder: &Folder, error: &RecordError) -> Failure {

@@ -11,7 +11,7 @@ use super::voice::{as_it_is, aside, counted};
 use crate::analysis::findings::Findings;
 use crate::analysis::judge::judge;
 use crate::evidence::fold::Evidence;
-use crate::evidence::sheet::{Sheet, dictionary};
+use crate::evidence::sheet::{Head, Sheet, dictionary};
 use crate::export::bencher::bencher;
 use crate::export::junit::junit;
 use crate::export::markdown::markdown;
@@ -68,9 +68,8 @@ pub fn write(option: &str, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
-fn table(which: ExportTable, evidence: &Evidence, findings: &Findings) -> Sheet {
-    let all = || sheets(evidence, findings);
-    let named = |file: &str| all().into_iter().find(|sheet| sheet.file == file);
+fn table<'e>(which: ExportTable, evidence: &'e Evidence, findings: &'e Findings) -> Sheet<'e> {
+    let named = |file: &str| sheets(evidence, findings).find(|sheet| sheet.head.file == file);
     let found = match which {
         ExportTable::Summary => None,
         ExportTable::Runs => named("runs.csv"),
@@ -78,8 +77,9 @@ fn table(which: ExportTable, evidence: &Evidence, findings: &Findings) -> Sheet 
         ExportTable::Counters => named("counters.csv"),
         ExportTable::Rejected => named("rejected.csv"),
         ExportTable::Dictionary => {
-            let sheets: Vec<Sheet> = all().into_iter().chain([summary(findings)]).collect();
-            Some(dictionary(&sheets))
+            let heads: Vec<Head> =
+                sheets(evidence, findings).chain([summary(findings)]).map(|sheet| sheet.head).collect();
+            Some(dictionary(&heads))
         }
     };
     found.unwrap_or_else(|| summary(findings))

@@ -131,6 +131,7 @@ fn of_record(folder: &Folder) -> Result<RecordRow, RecordError> {
     let of = |cell: &CellSummary| cell.responses.iter().find(|r| r.response == primary).cloned();
     let live: Vec<_> = findings.cells.iter().filter_map(of).collect();
     let medians: Vec<f64> = live.iter().filter_map(|r| r.median).collect();
+    let ladder = folder.file(Folder::LADDER_PAGE);
     Ok(RecordRow {
         record: folder.name(),
         at,
@@ -140,6 +141,7 @@ fn of_record(folder: &Folder) -> Result<RecordRow, RecordError> {
         unit: live.first().map(|r| r.unit.clone()).unwrap_or_default(),
         response: primary,
         page: Some(format!("{}/{}", folder.name(), Folder::PAGE)),
+        ladder: ladder.is_file().then(|| format!("{}/{}", folder.name(), Folder::LADDER_PAGE)),
         ..RecordRow::default()
     })
 }

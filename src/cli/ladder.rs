@@ -9,7 +9,9 @@ use serde_json::json;
 use super::args::LabArgs;
 use super::exit::Exit;
 use super::failure::{Failure, Outcome, unreadable};
+use super::ladder_files;
 use super::load::{load, load_as};
+use super::publish::campaign_folder;
 use super::run::carry_out;
 use super::versus::command_line;
 use super::voice::{answer, answer_json, aside};
@@ -23,6 +25,7 @@ use crate::model::path_pattern::expand;
 use crate::record::{Folder, history, read};
 use crate::release::order::order;
 use crate::release::says::{Says, says};
+use crate::report::ladder::{Ladder, Released, Step, VERSION};
 use crate::report::number::quantity;
 use crate::yaml::Source;
 
@@ -124,6 +127,8 @@ struct Climber<'a> {
 /// A measured set of releases.
 struct Measured {
     record: PathBuf,
+    campaign: String,
+    control: String,
     climbs: Vec<Climb>,
     exits: Vec<Exit>,
 }
@@ -174,32 +179,44 @@ impl Climber<'_> {
         let names: Vec<String> = chosen.iter().map(|release| release.name.clone()).collect();
         let evidence = read(&folder)?.evidence;
         let climbs = climbs(&evidence, &names, &names[control]);
-        Ok(Measured { record: folder.path().to_owned(), climbs, exits })
+        let control = names[control].clone();
+        let campaign = loaded.campaign.name;
+        Ok(Measured { record: folder.path().to_owned(), campaign, control, climbs, exits })
     }
 
     fn tell(&self, steps: &[Measured]) -> Outcome {
-        let releases: Vec<_> = self
-            .releases
-            .iter()
-            .map(|release| {
-                let file = release.file.as_ref();
-                json!({ "name": release.name, "level": release.level, "sha256": file.map(|(digest, _)| digest),
-                        "says": file.map(|(_, says)| says) })
-            })
-            .collect();
-        let told: Vec<_> =
-            steps.iter().map(|step| json!({ "record": step.record, "climbs": step.climbs })).collect();
-        let whole =
-            json!({ "releases": releases, "control": self.releases[self.control].name, "steps": told });
-        for step in steps {
-            let folder = Folder::open(&step.record)?;
-            folder.put("ladder.json", &format!("{whole:#}\n"))?;
+        let ladder = self.ladder(steps);
+        ladder_files::write(&ladder)?;
+        if let Some(step) = steps.first() {
+            super::history::pages(&campaign_folder(&Folder::open(&step.record)?)?);
         }
         match self.args.json {
-            true => answer_json(&whole)?,
+            true => answer_json(&ladder)?,
             false => answer(self.words(steps))?,
         }
         Ok(steps.iter().flat_map(|step| step.exits.clone()).collect())
+    }
+
+    fn ladder(&self, steps: &[Measured]) -> Ladder {
+        let released = |release: &Release| Released {
+            name: release.name.clone(),
+            level: release.level.clone(),
+            sha256: release.file.as_ref().map(|(digest, _)| digest.clone()),
+            says: release.file.as_ref().map(|(_, says)| says.words()),
+        };
+        let step = |step: &Measured| Step {
+            record: step.record.display().to_string(),
+            control: step.control.clone(),
+            climbs: step.climbs.clone(),
+        };
+        Ladder {
+            version: VERSION,
+            campaign: steps.first().map_or(String::new(), |step| step.campaign.clone()),
+            command: command_line(),
+            releases: self.releases.iter().map(released).collect(),
+            control: self.releases[self.control].name.clone(),
+            steps: steps.iter().map(step).collect(),
+        }
     }
 
     fn words(&self, steps: &[Measured]) -> String {
@@ -223,6 +240,9 @@ impl Climber<'_> {
                 lines.push(point[0].control.clone());
             }
             lines.push(format!("record  {}", step.record.display()));
+        }
+        if let Some(last) = steps.last() {
+            lines.push(format!("ladder  {}", last.record.join(Folder::LADDER_PAGE).display()));
         }
         if self.args.bisect && steps.last().is_some_and(|step| cliff(&step.climbs).is_none()) {
             let name = |release: Option<&Release>| release.map(|own| own.name.clone()).unwrap_or_default();

@@ -18,6 +18,7 @@ mod hosts;
 mod init;
 mod lab;
 mod ladder;
+mod ladder_files;
 mod load;
 mod patience;
 mod plan;

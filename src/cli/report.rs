@@ -4,6 +4,7 @@ use super::derive::{derive, exits};
 use super::desktop;
 use super::failure::{Failure, Outcome};
 use super::history;
+use super::ladder_files;
 use super::load::load_record;
 use super::publish::campaign_folder;
 use super::record_args::ReportArgs;
@@ -18,8 +19,11 @@ pub fn report(args: &ReportArgs) -> Outcome {
     let folder = Folder::open(&args.record)?;
     let read = whole(&folder)?;
     let findings = derive(&folder, &read.evidence)?;
+    ladder_files::again(&folder)?;
     let text = terminal(&read.evidence, &findings, &look(args.ascii));
     print_answer(&folder, &findings, &text, args.json)?;
+    // What follows reads the findings of every record, and those of this one may be large.
+    drop((findings, text));
     history::pages(&campaign_folder(&folder)?);
     if args.open {
         desktop::open(&folder.file(Folder::PAGE))?;

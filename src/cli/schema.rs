@@ -7,7 +7,7 @@ use super::failure::{Failure, Outcome};
 use super::voice::answer;
 use crate::evidence::{counters, rows, runs, sheet};
 use crate::export::summary;
-use crate::{analysis, campaign, compare, dead_end, gate, inventory};
+use crate::{analysis, campaign, compare, dead_end, gate, inventory, report};
 
 pub fn schema(args: &SchemaArgs) -> Outcome {
     let schema = match args.file {
@@ -17,13 +17,12 @@ pub fn schema(args: &SchemaArgs) -> Outcome {
         SchemaOf::Findings => analysis::findings::schema(),
         SchemaOf::Comparison => compare::comparison::schema(),
         SchemaOf::Gate => gate::judge::schema(),
+        SchemaOf::Ladder => report::ladder::schema(),
         SchemaOf::Columns => {
-            let sheets = [runs::any()]
-                .into_iter()
-                .chain(rows::any())
-                .chain([counters::any(), summary::any()])
-                .collect::<Vec<_>>();
-            answer(sheet::dictionary(&sheets).csv().trim_end())?;
+            let sheets =
+                [runs::any()].into_iter().chain(rows::any()).chain([counters::any(), summary::any()]);
+            let heads: Vec<_> = sheets.map(|sheet| sheet.head).collect();
+            answer(sheet::dictionary(&heads).csv().trim_end())?;
             return Ok(vec![]);
         }
     };

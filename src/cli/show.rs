@@ -45,7 +45,7 @@ fn in_json(
     let run = |row: &RunRow| {
         json!({
             "session": row.session + 1,
-            "began_at": evidence.began.get(&row.note.run),
+            "began_at": row.began,
             "ended_at": row.at,
             "outcome_as_run": row.as_run.as_ref().map(|as_run| as_run.outcome),
             "run": row.note,

@@ -87,7 +87,7 @@ fn samples(used: &[Used]) -> Vec<Sample> {
     let mut at_ns = 0;
     let one = |used: &Used| {
         at_ns += used.wall_ns;
-        let (metric, value) = ("wall_time".to_owned(), used.wall_ns as f64 / 1e9);
+        let (metric, value) = ("wall_time".into(), used.wall_ns as f64 / 1e9);
         Sample { metric, at_ns, value, settling: false, step: None }
     };
     used.iter().map(one).collect()

@@ -135,7 +135,7 @@ fn buckets(metric: &str, from: Option<&Value>, key: &str) -> Vec<Sample> {
         let span = bucket.get("span_ns").and_then(Value::as_f64).filter(|span| *span > 0.0)?;
         let count = bucket.get(key).and_then(Value::as_f64)?;
         Some(Sample {
-            metric: metric.to_owned(),
+            metric: metric.into(),
             at_ns: bucket.get("at_ns").and_then(Value::as_u64).unwrap_or(0),
             value: count * 1e9 / span,
             settling: bucket.get("settling").and_then(Value::as_bool).unwrap_or(false),

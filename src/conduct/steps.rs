@@ -155,7 +155,7 @@ impl Steps<'_> {
             achieved = achieved.min(rate / f64::from(work.streams));
             let offered = offered.map(|offered| offered * f64::from(work.streams));
             let mut sample = |metric: &str, value: Option<f64>| {
-                let metric = direction.metric(metric);
+                let metric = direction.metric(metric).into();
                 let sample = |value| Sample { metric, at_ns, value, settling: false, step: Some(step) };
                 self.found.samples.extend(value.map(sample));
             };

@@ -2,12 +2,11 @@
 
 use serde_json::Value;
 
-use super::fold::Evidence;
+use super::fold::{Evidence, RunRow};
 use super::rows::{run_columns, run_fields};
-use super::sheet::{Column, Sheet};
+use super::sheet::{Column, Field, Sheet};
 
-/// An empty sheet with the columns.
-pub fn any() -> Sheet {
+fn columns() -> Vec<Column> {
     let mut columns = run_columns();
     columns.extend([
         Column::text("role", "role that read the port: counters of the sending or of the receiving side"),
@@ -21,27 +20,33 @@ pub fn any() -> Sheet {
         Column::text("counter", "name of the counter, or the words where there is no number"),
         Column::integer("change", "", "by how much it moved during the run; empty where there is no number"),
     ]);
-    Sheet::new("counters.csv", columns)
+    columns
+}
+
+/// An empty sheet with the columns.
+pub fn any() -> Sheet<'static> {
+    Sheet::new("counters.csv", columns(), [])
 }
 
 /// One row for each counter that moved during a run, each that went back, and each new line of the
 /// kernel's log.
-pub fn counters(evidence: &Evidence) -> Sheet {
-    let mut sheet = any();
-    for row in &evidence.runs {
-        for role in row.note.roles.iter().filter(|role| role.role.starts_with("counters")) {
-            let Some(result) = &role.report.result else { continue };
-            let interface = result.get("interface").and_then(Value::as_str).unwrap_or("");
-            for (source, counter, change) in told(result) {
-                let mut fields = run_fields(row);
-                let words = [&role.role, &role.host].map(|text| text.into());
-                fields.extend(words);
-                fields.extend([interface.into(), source.into(), counter.into(), change.into()]);
-                sheet.push(fields);
-            }
+pub fn counters(evidence: &Evidence) -> Sheet<'_> {
+    Sheet::new("counters.csv", columns(), evidence.runs.iter().flat_map(of_run))
+}
+
+fn of_run(row: &RunRow) -> Vec<Vec<Field<'_>>> {
+    let mut rows = vec![];
+    for role in row.note.roles.iter().filter(|role| role.role.starts_with("counters")) {
+        let Some(result) = &role.report.result else { continue };
+        let interface = result.get("interface").and_then(Value::as_str).unwrap_or("");
+        for (source, counter, change) in told(result) {
+            let mut fields = run_fields(row);
+            fields.extend([&role.role, &role.host].map(Field::from));
+            fields.extend([interface.into(), source.into(), counter.into(), change.into()]);
+            rows.push(fields);
         }
     }
-    sheet
+    rows
 }
 
 fn told(result: &Value) -> Vec<(&'static str, String, Option<u64>)> {

@@ -1,6 +1,7 @@
 //! The events of a journal, which are the truth of a record: everything else is derived from them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -310,6 +311,24 @@ pub struct RunNote {
 }
 
 impl RunNote {
+    /// Gives back the room that lists and repeated names took while they were read: a record may have a million
+    /// samples.
+    pub fn settle(&mut self) {
+        let mut names: Vec<Arc<str>> = vec![];
+        for sample in &mut self.samples {
+            match names.iter().find(|name| **name == sample.metric) {
+                Some(name) => sample.metric = Arc::clone(name),
+                None => names.push(Arc::clone(&sample.metric)),
+            }
+        }
+        self.samples.shrink_to_fit();
+        self.roles.shrink_to_fit();
+        for role in &mut self.roles {
+            role.report.argv.shrink_to_fit();
+            role.report.inputs.shrink_to_fit();
+        }
+    }
+
     /// A run of which nothing was observed.
     pub fn unobserved(run: RunKey, position: u32, outcome: RunOutcome, reason: String) -> RunNote {
         RunNote {
@@ -343,7 +362,7 @@ pub struct Annotation {
 /// A reading inside a run; never counted as a replicate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    pub metric: String,
+    pub metric: Arc<str>,
     /// From the start of traffic; negative never occurs, settle comes first.
     pub at_ns: u64,
     pub value: f64,

@@ -1,6 +1,6 @@
 //! A journal folded into the state that judging and resuming read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use indexmap::IndexMap;
 
@@ -37,10 +37,8 @@ pub struct Evidence {
     pub blocks: BTreeMap<u32, BlockNote>,
     /// Every attempt with its session and the time it ended, in the order they ended.
     pub runs: Vec<RunRow>,
-    /// When each run began, by its journal line.
-    pub began: BTreeMap<RunKey, String>,
-    /// Begun and never ended.
-    pub open_runs: Vec<(RunKey, u32)>,
+    /// Begun and not ended, with their place in the block and when they began.
+    pub open_runs: Vec<(RunKey, u32, String)>,
     /// What persons declared about runs and when, in order.
     pub annotations: Vec<(String, Annotation)>,
     pub complete: bool,
@@ -49,6 +47,9 @@ pub struct Evidence {
 #[derive(Debug, Clone)]
 pub struct RunRow {
     pub session: usize,
+    /// When it began, by its journal line; None where there is none.
+    pub began: Option<String>,
+    /// When it ended.
     pub at: String,
     pub note: RunNote,
     /// What came of the run by itself, where a person has annotated it as invalid: its outcome is then `rejected`.
@@ -124,12 +125,13 @@ impl Evidence {
                 self.blocks.entry(note.block).or_insert(note);
             }
             Event::RunBegan { run, position } => {
-                self.began.insert(run.clone(), at.to_owned());
-                self.open_runs.push((run, position));
+                self.open_runs.push((run, position, at.to_owned()));
             }
-            Event::RunEnded(note) => {
-                self.open_runs.retain(|(run, _)| *run != note.run);
-                self.runs.push(RunRow { session, at: at.to_owned(), note: *note, as_run: None });
+            Event::RunEnded(mut note) => {
+                note.settle();
+                let open = self.open_runs.iter().position(|(run, ..)| *run == note.run);
+                let began = open.map(|open| self.open_runs.swap_remove(open).2);
+                self.runs.push(RunRow { session, began, at: at.to_owned(), note: *note, as_run: None });
             }
             Event::Annotated(annotation) => {
                 if let Some(row) = self.runs.iter_mut().rev().find(|row| row.note.run == annotation.run) {
@@ -153,10 +155,10 @@ impl Evidence {
     }
 
     fn close_open_runs(&mut self, at: &str, session: usize) {
-        for (run, position) in std::mem::take(&mut self.open_runs) {
+        for (run, position, began) in std::mem::take(&mut self.open_runs) {
             let reason = "the session ended while this run was under way".to_owned();
             let note = RunNote::unobserved(run, position, RunOutcome::Interrupted, reason);
-            self.runs.push(RunRow { session, at: at.to_owned(), note, as_run: None });
+            self.runs.push(RunRow { session, began: Some(began), at: at.to_owned(), note, as_run: None });
         }
     }
 
@@ -190,15 +192,25 @@ impl Evidence {
     }
 
     /// The last attempt of each cell in each planned block: what the run sum counts and what the
-    /// analysis of the first measurement uses.
+    /// analysis of the first measurement uses; block by block, in the order of their places.
     pub fn planned_runs(&self) -> Vec<&RunRow> {
-        let mut last: BTreeMap<(&CellId, u32), &RunRow> = BTreeMap::new();
-        for row in self.runs.iter().filter(|r| self.is_planned_block(r.note.run.block)) {
-            last.insert((&row.note.run.cell, row.note.run.block), row);
+        self.planned_places().into_iter().map(|place| &self.runs[place]).collect()
+    }
+
+    /// The same as places in `runs`.
+    pub fn planned_places(&self) -> Vec<usize> {
+        let mut last: HashMap<(&CellId, u32), usize> = HashMap::new();
+        for (place, row) in self.runs.iter().enumerate() {
+            if self.is_planned_block(row.note.run.block) {
+                last.insert((&row.note.run.cell, row.note.run.block), place);
+            }
         }
-        let mut rows: Vec<&RunRow> = last.into_values().collect();
-        rows.sort_by_key(|r| (r.note.run.block, r.note.position));
-        rows
+        let mut places: Vec<usize> = last.into_values().collect();
+        places.sort_unstable_by_key(|place| {
+            let note = &self.runs[*place].note;
+            (note.run.block, note.position, *place)
+        });
+        places
     }
 
     pub fn sums(&self) -> Sums {

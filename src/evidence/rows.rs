@@ -1,6 +1,7 @@
 //! Samples and rejected configurations of a record, each a sheet with its columns.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 use super::event::CellNote;
 use super::fold::{Evidence, RunRow};
@@ -28,26 +29,27 @@ pub(super) fn run_columns() -> Vec<Column> {
 }
 
 /// Every reading inside every run. `value` has the unit that `unit` names.
-pub fn samples(evidence: &Evidence) -> Sheet {
-    let units = metrics(evidence);
-    let mut sheet = Sheet::new("samples.csv", samples_columns());
-    for row in &evidence.runs {
-        for sample in &row.note.samples {
-            let unit = units.iter().find(|(name, _)| *name == sample.metric).map_or("", |(_, unit)| unit);
+pub fn samples(evidence: &Evidence) -> Sheet<'_> {
+    let units: HashMap<String, String> = metrics(evidence).into_iter().collect();
+    let units = Rc::new(units);
+    let rows = evidence.runs.iter().flat_map(move |row| {
+        let units = Rc::clone(&units);
+        row.note.samples.iter().map(move |sample| {
+            let unit = units.get(&*sample.metric).cloned().unwrap_or_default();
             let mut fields = run_fields(row);
             fields.extend([
                 row.note.outcome.name().into(),
                 sample.step.into(),
-                (&sample.metric).into(),
+                (&*sample.metric).into(),
                 unit.into(),
                 sample.at_ns.into(),
                 sample.value.into(),
                 sample.settling.into(),
             ]);
-            sheet.push(fields);
-        }
-    }
-    sheet
+            fields
+        })
+    });
+    Sheet::new("samples.csv", samples_columns(), rows)
 }
 
 fn samples_columns() -> Vec<Column> {
@@ -69,26 +71,27 @@ fn samples_columns() -> Vec<Column> {
 }
 
 /// Every configuration that was turned down, at whatever stage.
-pub fn rejected(evidence: &Evidence, losses: &[Loss]) -> Sheet {
-    let mut sheet = Sheet::new("rejected.csv", rejected_columns());
+pub fn rejected<'e>(evidence: &'e Evidence, losses: &[Loss]) -> Sheet<'e> {
+    let mut rows = vec![];
     for note in evidence.cells.values().filter(|c| c.fate != Fate::Live) {
         let stage = note.stage.as_deref().unwrap_or(note.fate.name());
         let reason = note.reason.as_deref().unwrap_or("");
-        sheet.push(rejected_row(note, stage, note.fate.name(), None, reason, &note.evidence.join("\n")));
+        rows.push(rejected_row(note, stage, note.fate.name(), None, reason, note.evidence.join("\n")));
     }
     for row in evidence.runs.iter().filter(|r| r.note.outcome == RunOutcome::Rejected) {
         if let Some(note) = evidence.cells.get(&row.note.run.cell) {
             let reason = row.note.reason.as_deref().unwrap_or("");
             let stage = if row.as_run.is_some() { "annotation" } else { "acceptance" };
-            sheet.push(rejected_row(note, stage, "rejected", Some(row), reason, &observed(row)));
+            rows.push(rejected_row(note, stage, "rejected", Some(row), reason, observed(row)));
         }
     }
     for loss in losses {
         if let Some(note) = evidence.cells.get(&loss.cell) {
-            sheet.push(rejected_row(note, "loss", "measured", None, &loss.reason, &loss.evidence));
+            let evidence = loss.evidence.clone();
+            rows.push(rejected_row(note, "loss", "measured", None, loss.reason.clone(), evidence));
         }
     }
-    sheet
+    Sheet::new("rejected.csv", rejected_columns(), rows)
 }
 
 fn rejected_columns() -> Vec<Column> {
@@ -116,8 +119,8 @@ fn rejected_columns() -> Vec<Column> {
 }
 
 /// Empty sheets with the columns.
-pub fn any() -> [Sheet; 2] {
-    [Sheet::new("samples.csv", samples_columns()), Sheet::new("rejected.csv", rejected_columns())]
+pub fn any() -> [Sheet<'static>; 2] {
+    [Sheet::new("samples.csv", samples_columns(), []), Sheet::new("rejected.csv", rejected_columns(), [])]
 }
 
 /// What a run had observed, as `metric=value` lines; also for a run that does not count.
@@ -135,49 +138,47 @@ pub fn metrics(evidence: &Evidence) -> Vec<(String, String)> {
         Some("command") => &metric::COMMAND,
         _ => &[],
     };
-    let spoken_of: BTreeSet<&String> = evidence
-        .runs
-        .iter()
-        .flat_map(|r| r.note.values.keys().chain(r.note.absent.keys()).chain(sampled(r)))
-        .collect();
+    let mut valued: BTreeSet<&str> = BTreeSet::new();
+    let mut spoken_of: BTreeSet<&str> = BTreeSet::new();
+    for row in &evidence.runs {
+        valued.extend(row.note.values.keys().map(String::as_str));
+        spoken_of.extend(row.note.absent.keys().map(String::as_str));
+        // Readings of one metric follow each other, and there may be a million.
+        valued.extend(row.note.samples.chunk_by(|a, b| a.metric == b.metric).map(|same| &*same[0].metric));
+    }
+    spoken_of.extend(&valued);
     let software = opening.is_some_and(|o| o.stamps == Stamps::Software.name());
     let mut found: Vec<(String, String)> = known
         .iter()
-        .filter(|m| m.needs.is_empty() || spoken_of.contains(&m.name.to_owned()))
+        .filter(|m| m.needs.is_empty() || spoken_of.contains(m.name))
         .map(|m| (m.name.to_owned(), metric::unit_shown(m, software)))
         .collect();
     let responses = opening.map_or(&[][..], |o| &o.responses);
-    let extra: BTreeSet<&String> =
-        evidence.runs.iter().flat_map(|r| r.note.values.keys().chain(sampled(r))).collect();
-    for name in extra {
+    for name in valued {
         if !found.iter().any(|(known, _)| known == name) {
             let offered = name.starts_with(metric::OFFERED_RATE).then_some("frames/s");
-            let unit = responses.iter().find(|r| r.name == *name).map(|r| r.unit.as_str());
+            let unit = responses.iter().find(|r| r.name == name).map(|r| r.unit.as_str());
             let told = opening.and_then(|o| o.values.get(name)).map(String::as_str);
-            found.push((name.clone(), unit.or(told).or(offered).unwrap_or("unit unknown").to_owned()));
+            found.push((name.to_owned(), unit.or(told).or(offered).unwrap_or("unit unknown").to_owned()));
         }
     }
     found
 }
 
-fn sampled(row: &RunRow) -> impl Iterator<Item = &String> {
-    row.note.samples.iter().map(|sample| &sample.metric)
-}
-
 /// The fields of [`run_columns`].
-pub(super) fn run_fields(row: &RunRow) -> Vec<Field> {
+pub(super) fn run_fields(row: &RunRow) -> Vec<Field<'_>> {
     let run = &row.note.run;
     vec![(&run.cell.0).into(), run.block.into(), run.attempt.into()]
 }
 
-fn rejected_row(
-    cell: &CellNote,
-    stage: &str,
-    fate: &str,
+fn rejected_row<'e>(
+    cell: &'e CellNote,
+    stage: &'e str,
+    fate: &'e str,
     run: Option<&RunRow>,
-    reason: &str,
-    evidence: &str,
-) -> Vec<Field> {
+    reason: impl Into<Field<'e>>,
+    evidence: String,
+) -> Vec<Field<'e>> {
     vec![
         (&cell.cell.0).into(),
         (&cell.arm).into(),

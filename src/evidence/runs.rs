@@ -9,18 +9,15 @@ use crate::model::metric;
 use crate::model::work_counts::WorkCounts;
 
 /// Every attempt of every run, whatever came of it.
-pub fn runs(evidence: &Evidence) -> Sheet {
+pub fn runs(evidence: &Evidence) -> Sheet<'_> {
     let names = Names::of(evidence);
-    let mut sheet = Sheet::new("runs.csv", runs_columns(&names));
-    for row in &evidence.runs {
-        sheet.push(run_row(evidence, row, &names));
-    }
-    sheet
+    let columns = runs_columns(&names);
+    Sheet::new("runs.csv", columns, evidence.runs.iter().map(move |row| run_row(evidence, row, &names)))
 }
 
 /// An empty sheet whose columns stand for those of any record; capitals stand for what differs between records.
-pub fn any() -> Sheet {
-    Sheet::new("runs.csv", runs_columns(&Names::of_any()))
+pub fn any() -> Sheet<'static> {
+    Sheet::new("runs.csv", runs_columns(&Names::of_any()), [])
 }
 
 /// What the columns of `runs.csv` depend on from record to record.
@@ -144,14 +141,13 @@ fn meaning(name: &str) -> String {
     }
 }
 
-fn run_row(evidence: &Evidence, row: &RunRow, names: &Names) -> Vec<Field> {
+fn run_row<'e>(evidence: &'e Evidence, row: &'e RunRow, names: &Names) -> Vec<Field<'e>> {
     let note = &row.note;
     let cell = evidence.cells.get(&note.run.cell);
-    let kind = cell.and_then(|c| serde_json::to_value(c.kind).ok());
     let mut fields: Vec<Field> = vec![
         (&note.run.cell.0).into(),
         cell.map_or("", |c| &c.arm).into(),
-        kind.as_ref().and_then(|k| k.as_str()).into(),
+        cell.map(|c| c.kind.name()).into(),
     ];
     let level = |v: &String| Field::from(cell.and_then(|c| c.levels.get(v)));
     fields.extend(names.variables.iter().map(level));
@@ -163,7 +159,7 @@ fn run_row(evidence: &Evidence, row: &RunRow, names: &Names) -> Vec<Field> {
         note.run.attempt.into(),
         note.position.into(),
         (row.session + 1).into(),
-        evidence.began.get(&note.run).into(),
+        row.began.as_deref().into(),
         (&row.at).into(),
         note.outcome.name().into(),
         note.reason.as_deref().into(),
@@ -186,20 +182,20 @@ fn run_row(evidence: &Evidence, row: &RunRow, names: &Names) -> Vec<Field> {
     fields
 }
 
-fn role_fields(role: Option<&RoleNote>) -> [Field; 7] {
+fn role_fields(role: Option<&RoleNote>) -> [Field<'_>; 7] {
     let Some(role) = role else { return [const { Field::Nothing }; 7] };
     let report = &role.report;
-    let (end, status, signal) = match &report.end {
-        End::Exited(status) => ("exited".to_owned(), Some(*status), None),
-        End::Signalled(signal) => ("signalled".to_owned(), None, Some(*signal)),
-        End::TimedOut => ("timed_out".to_owned(), None, None),
-        End::Stopped => ("stopped".to_owned(), None, None),
-        End::NotStarted(why) => (format!("not started: {why}"), None, None),
+    let (end, status, signal): (Field, _, _) = match &report.end {
+        End::Exited(status) => ("exited".into(), Some(*status), None),
+        End::Signalled(signal) => ("signalled".into(), None, Some(*signal)),
+        End::TimedOut => ("timed_out".into(), None, None),
+        End::Stopped => ("stopped".into(), None, None),
+        End::NotStarted(why) => (format!("not started: {why}").into(), None, None),
     };
     [
         (&role.host).into(),
         (&role.command).into(),
-        end.into(),
+        end,
         status.into(),
         signal.into(),
         report.wall_ns.into(),

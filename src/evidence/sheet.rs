@@ -5,7 +5,10 @@
 //! gets one apostrophe in front; a reader takes one leading apostrophe off. Text is quoted, and
 //! numbers are bare and have all their digits. The first line names the columns, with units.
 
-use csv::{QuoteStyle, Writer, WriterBuilder};
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use csv::{QuoteStyle, WriterBuilder};
 
 /// What the fields of a column are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,129 +65,142 @@ impl Column {
 
     /// As the first line of the file has it.
     pub fn heading(&self) -> String {
-        safe(&if self.unit.is_empty() { self.name.clone() } else { format!("{} ({})", self.name, self.unit) })
+        let heading =
+            if self.unit.is_empty() { self.name.clone() } else { format!("{} ({})", self.name, self.unit) };
+        safe(&heading).into_owned()
     }
 }
 
 /// One field. Empty where there is nothing, which is not the same as 0.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Field {
-    Text(String),
+pub enum Field<'e> {
+    Text(Cow<'e, str>),
     Integer(i128),
     Number(f64),
     Boolean(bool),
     Nothing,
 }
 
-impl From<&str> for Field {
-    fn from(text: &str) -> Field {
-        Field::Text(text.to_owned())
+impl<'e> From<&'e str> for Field<'e> {
+    fn from(text: &'e str) -> Field<'e> {
+        Field::Text(text.into())
     }
 }
 
-impl From<&String> for Field {
-    fn from(text: &String) -> Field {
-        Field::Text(text.clone())
+impl<'e> From<&'e String> for Field<'e> {
+    fn from(text: &'e String) -> Field<'e> {
+        Field::Text(text.into())
     }
 }
 
-impl From<String> for Field {
-    fn from(text: String) -> Field {
-        Field::Text(text)
+impl From<String> for Field<'_> {
+    fn from(text: String) -> Self {
+        Field::Text(text.into())
     }
 }
 
-impl From<f64> for Field {
-    fn from(number: f64) -> Field {
+impl From<f64> for Field<'_> {
+    fn from(number: f64) -> Self {
         Field::Number(number)
     }
 }
 
-impl From<bool> for Field {
-    fn from(truth: bool) -> Field {
+impl From<bool> for Field<'_> {
+    fn from(truth: bool) -> Self {
         Field::Boolean(truth)
     }
 }
 
-impl From<u32> for Field {
-    fn from(number: u32) -> Field {
+impl From<u32> for Field<'_> {
+    fn from(number: u32) -> Self {
         Field::Integer(number.into())
     }
 }
 
-impl From<u64> for Field {
-    fn from(number: u64) -> Field {
+impl From<u64> for Field<'_> {
+    fn from(number: u64) -> Self {
         Field::Integer(number.into())
     }
 }
 
-impl From<i32> for Field {
-    fn from(number: i32) -> Field {
+impl From<i32> for Field<'_> {
+    fn from(number: i32) -> Self {
         Field::Integer(number.into())
     }
 }
 
-impl From<usize> for Field {
-    fn from(number: usize) -> Field {
+impl From<usize> for Field<'_> {
+    fn from(number: usize) -> Self {
         Field::Integer(number as i128)
     }
 }
 
-impl<T: Into<Field>> From<Option<T>> for Field {
-    fn from(value: Option<T>) -> Field {
+impl<'e, T: Into<Field<'e>>> From<Option<T>> for Field<'e> {
+    fn from(value: Option<T>) -> Field<'e> {
         value.map_or(Field::Nothing, Into::into)
     }
 }
 
-impl Field {
-    fn written(&self) -> String {
+impl Field<'_> {
+    fn written(&self) -> Cow<'_, str> {
         match self {
             Field::Text(text) => safe(text),
-            Field::Integer(number) => number.to_string(),
-            Field::Number(number) if number.is_finite() => number.to_string(),
-            Field::Boolean(truth) => truth.to_string(),
-            Field::Number(_) | Field::Nothing => String::new(),
+            Field::Integer(number) => number.to_string().into(),
+            Field::Number(number) if number.is_finite() => number.to_string().into(),
+            Field::Boolean(truth) => if *truth { "true" } else { "false" }.into(),
+            Field::Number(_) | Field::Nothing => "".into(),
         }
     }
 }
 
-/// A table under way; rows are written as they come, so that a million of them stay small.
-#[derive(Debug)]
-pub struct Sheet {
+/// A table without its rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
     /// Its file in a record's folder.
     pub file: &'static str,
     pub columns: Vec<Column>,
-    writer: Writer<Vec<u8>>,
 }
 
-impl Sheet {
-    pub fn new(file: &'static str, columns: Vec<Column>) -> Sheet {
-        let writer = WriterBuilder::new().quote_style(QuoteStyle::NonNumeric).from_writer(Vec::new());
-        let mut sheet = Sheet { file, columns, writer };
-        let headings: Vec<String> = sheet.columns.iter().map(Column::heading).collect();
-        sheet.write(&headings);
-        sheet
+/// A table; each row is made when it is written, so that a million of them stay small.
+pub struct Sheet<'e> {
+    pub head: Head,
+    rows: Box<dyn Iterator<Item = Vec<Field<'e>>> + 'e>,
+}
+
+impl<'e> Sheet<'e> {
+    /// Every row has a field for each column.
+    pub fn new(
+        file: &'static str,
+        columns: Vec<Column>,
+        rows: impl IntoIterator<Item = Vec<Field<'e>>, IntoIter: 'e>,
+    ) -> Sheet<'e> {
+        Sheet { head: Head { file, columns }, rows: Box::new(rows.into_iter()) }
     }
 
-    /// One more row, a field for each column.
-    pub fn push(&mut self, row: Vec<Field>) {
-        let fields: Vec<String> = row.iter().map(Field::written).collect();
-        self.write(&fields);
-    }
-
-    fn write(&mut self, fields: &[String]) {
-        // Memory takes every write and all rows have the header's length.
-        if let Err(e) = self.writer.write_record(fields) {
-            unreachable!("a row of {} fields cannot be written to {}: {e}", fields.len(), self.file);
+    /// Writes the whole file.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(self, out: impl Write) -> io::Result<()> {
+        let mut writer = WriterBuilder::new().quote_style(QuoteStyle::NonNumeric).from_writer(out);
+        writer.write_record(self.head.columns.iter().map(Column::heading))?;
+        for row in self.rows {
+            for field in &row {
+                writer.write_field(field.written().as_bytes())?;
+            }
+            // Ends the row, and complains where it has another length than the first.
+            writer.write_record(None::<&[u8]>)?;
         }
+        writer.flush()
     }
 
-    /// The whole file.
+    /// The whole file as text.
     pub fn csv(self) -> String {
-        match self.writer.into_inner() {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Err(e) => unreachable!("rows cannot be flushed to memory: {e}"),
+        let mut bytes = Vec::new();
+        if let Err(e) = self.write(&mut bytes) {
+            unreachable!("memory takes every write, and rows have the length of their head: {e}");
         }
+        String::from_utf8(bytes).unwrap_or_else(|e| unreachable!("every field is text: {e}"))
     }
 }
 
@@ -192,7 +208,7 @@ impl Sheet {
 pub const DICTIONARY: &str = "dictionary.csv";
 
 /// What every column of these tables, and of this one itself, means.
-pub fn dictionary<'a>(sheets: impl IntoIterator<Item = &'a Sheet>) -> Sheet {
+pub fn dictionary<'a, 's>(heads: impl IntoIterator<Item = &'a Head>) -> Sheet<'s> {
     let columns = vec![
         Column::text("file", "file that the column is in"),
         Column::text("column", "its heading, as the first line of that file has it"),
@@ -209,23 +225,15 @@ pub fn dictionary<'a>(sheets: impl IntoIterator<Item = &'a Sheet>) -> Sheet {
              one leading apostrophe off to have the original, which the JSON files hold as it is",
         ),
     ];
-    let mut dictionary = Sheet::new(DICTIONARY, columns);
-    let own = dictionary.columns.clone();
-    let others = sheets.into_iter().flat_map(|sheet| sheet.columns.iter().map(|column| (sheet.file, column)));
-    let rows: Vec<Vec<Field>> = others
-        .chain(own.iter().map(|column| (DICTIONARY, column)))
-        .map(|(file, c)| {
-            vec![
-                file.into(),
-                Field::Text(c.heading()),
-                c.kind.name().into(),
-                (&c.unit).into(),
-                (&c.meaning).into(),
-            ]
-        })
-        .collect();
-    rows.into_iter().for_each(|row| dictionary.push(row));
-    dictionary
+    let own = Head { file: DICTIONARY, columns: columns.clone() };
+    let row = |file: &'static str, c: &Column| -> Vec<Field<'s>> {
+        let (unit, meaning) = (c.unit.clone(), c.meaning.clone());
+        vec![file.into(), c.heading().into(), c.kind.name().into(), unit.into(), meaning.into()]
+    };
+    let mut heads: Vec<&Head> = heads.into_iter().collect();
+    heads.push(&own);
+    let rows: Vec<_> = heads.iter().flat_map(|head| head.columns.iter().map(|c| row(head.file, c))).collect();
+    Sheet::new(DICTIONARY, columns, rows)
 }
 
 /// A text field as it was before the rule at the head of this file.
@@ -234,11 +242,11 @@ pub fn original(field: &str) -> &str {
 }
 
 /// A text under the rule at the head of this file.
-fn safe(text: &str) -> String {
+fn safe(text: &str) -> Cow<'_, str> {
     let risky = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\'']);
     let digits = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-');
-    let is_number = text.chars().all(digits) && text.parse::<f64>().is_ok_and(f64::is_finite);
-    if risky && !is_number { format!("'{text}") } else { text.to_owned() }
+    let is_number = || text.chars().all(digits) && text.parse::<f64>().is_ok_and(f64::is_finite);
+    if risky && !is_number() { format!("'{text}").into() } else { text.into() }
 }
 
 #[cfg(test)]
@@ -273,10 +281,9 @@ mod tests {
     #[test]
     fn nothing_and_zero_are_two_things() {
         // Case R04.
-        let mut sheet =
-            Sheet::new("x.csv", vec![Column::number("sd", "s", "spread"), Column::text("why", "")]);
-        sheet.push(vec![0.0.into(), "".into()]);
-        sheet.push(vec![None::<f64>.into(), "one value".into()]);
+        let rows = [vec![0.0.into(), "".into()], vec![None::<f64>.into(), "one value".into()]];
+        let sheet =
+            Sheet::new("x.csv", vec![Column::number("sd", "s", "spread"), Column::text("why", "")], rows);
         assert_eq!(sheet.csv(), "\"sd (s)\",\"why\"\n0,\"\"\n\"\",\"one value\"\n");
     }
 }

@@ -1,7 +1,5 @@
 //! Names of measured values for tools that know neither our names nor our units.
 
-use crate::model::arm::ArmKind;
-
 /// A unit in words: `s` is `seconds`, `frames/s` is `frames_per_second`. A remark after a comma (`software
 /// stamps`) stays, because it changes what the number means.
 pub fn unit(unit: &str) -> String {
@@ -32,17 +30,6 @@ pub fn measure(response: &str, of_unit: &str) -> String {
 pub fn word(text: &str) -> String {
     let kept: String = text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if kept.starts_with(|c: char| c.is_ascii_digit()) { format!("_{kept}") } else { kept }
-}
-
-/// The kind of an arm, in a word.
-pub fn kind(kind: ArmKind) -> &'static str {
-    match kind {
-        ArmKind::Control => "control",
-        ArmKind::Treatment => "treatment",
-        ArmKind::Combination => "combination",
-        ArmKind::Anchor => "anchor",
-        ArmKind::Twin => "twin",
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::name::{kind, measure, unit, word};
+use super::name::{measure, unit, word};
 use crate::analysis::findings::{CellSummary, Effect, Findings, Verdict};
 use crate::model::outcome::Fate;
 use crate::model::scale::Scale::Linear;
@@ -88,7 +88,7 @@ fn record(findings: &Findings, families: &mut BTreeMap<String, Family>) {
 
 fn of_cell(findings: &Findings, cell: &CellSummary, families: &mut BTreeMap<String, Family>) {
     let mut own =
-        labels(findings, [("cell", cell.cell.0.as_str()), ("arm", &cell.arm), ("kind", kind(cell.kind))]);
+        labels(findings, [("cell", cell.cell.0.as_str()), ("arm", &cell.arm), ("kind", cell.kind.name())]);
     own.extend(cell.levels.iter().map(|(name, level)| (format!("level_{}", word(name)), level.clone())));
     let with = |label: &str, value: &str| {
         let mut labels = own.clone();

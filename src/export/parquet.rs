@@ -31,8 +31,8 @@ pub enum Fault {
 /// # Errors
 /// A fault of ours: a sheet whose fields are not of their columns' types.
 pub fn parquet(sheet: Sheet) -> Result<Vec<u8>, Fault> {
-    let columns = sheet.columns.clone();
-    let name = sheet.file.trim_end_matches(".csv").to_owned();
+    let columns = sheet.head.columns.clone();
+    let name = sheet.head.file.trim_end_matches(".csv").to_owned();
     let text = sheet.csv();
     let fields = columns.iter().map(field).collect::<Result<Vec<TypePtr>, _>>()?;
     let schema = Arc::new(Type::group_type_builder(&name).with_fields(fields).build()?);
@@ -130,11 +130,12 @@ mod tests {
             Column::of(Kind::Boolean, "settling", "", "warm-up"),
             Column::of(Kind::Instant, "at", "", "when"),
         ];
-        let mut sheet = Sheet::new("runs.csv", columns);
         let at = "2026-11-30T10:00:00.000000005Z";
-        sheet.push(vec!["=cmd".into(), (0.1 + 0.2).into(), 7_u32.into(), true.into(), at.into()]);
-        sheet.push(vec!["'quoted".into(), None::<f64>.into(), None::<u32>.into(), false.into(), "".into()]);
-        let file = parquet(sheet).expect("a file");
+        let rows = [
+            vec!["=cmd".into(), (0.1 + 0.2).into(), 7_u32.into(), true.into(), at.into()],
+            vec!["'quoted".into(), None::<f64>.into(), None::<u32>.into(), false.into(), "".into()],
+        ];
+        let file = parquet(Sheet::new("runs.csv", columns, rows)).expect("a file");
         let reader = SerializedFileReader::new(bytes::Bytes::from(file)).expect("it is Parquet");
         let about = reader.metadata().file_metadata().key_value_metadata().expect("what columns mean");
         let unit = about.iter().find(|kv| kv.key == "fieldtrial.unit.wall_time (s)").expect("the unit");

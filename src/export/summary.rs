@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::name::kind;
 use crate::analysis::findings::{CellSummary, Effect, Findings, ResponseSummary};
 use crate::evidence::sheet::{Column, Field, Sheet};
 use crate::model::cell::CellId;
@@ -12,30 +11,30 @@ use crate::model::outcome::RunOutcome;
 type Effects<'a> = BTreeMap<(CellId, String), &'a Effect>;
 
 /// The summary of a record. Only exports have it, because findings.json says the same.
-pub fn summary(findings: &Findings) -> Sheet {
+pub fn summary(findings: &Findings) -> Sheet<'_> {
     let mut variables: Vec<String> = vec![];
     for name in findings.cells.iter().flat_map(|cell| cell.levels.keys()) {
         if !variables.contains(name) {
             variables.push(name.clone());
         }
     }
-    let mut sheet = Sheet::new("summary.csv", columns(&variables));
     let of = |e: &'_ Effect| Some((e.cell.clone()?, e.response.clone()));
     let effects: Effects = findings.effects.iter().filter_map(|e| Some((of(e)?, e))).collect();
+    let mut rows = vec![];
     for cell in &findings.cells {
         if cell.responses.is_empty() {
-            sheet.push(row(&effects, cell, None, &variables));
+            rows.push(row(&effects, cell, None, &variables));
         }
         for found in &cell.responses {
-            sheet.push(row(&effects, cell, Some(found), &variables));
+            rows.push(row(&effects, cell, Some(found), &variables));
         }
     }
-    sheet
+    Sheet::new("summary.csv", columns(&variables), rows)
 }
 
 /// An empty sheet whose columns stand for those of any record; capitals stand for what differs between records.
-pub fn any() -> Sheet {
-    Sheet::new("summary.csv", columns(&["VARIABLE".to_owned()]))
+pub fn any() -> Sheet<'static> {
+    Sheet::new("summary.csv", columns(&["VARIABLE".to_owned()]), [])
 }
 
 fn columns(variables: &[String]) -> Vec<Column> {
@@ -101,13 +100,13 @@ fn columns(variables: &[String]) -> Vec<Column> {
     columns
 }
 
-fn row(
-    effects: &Effects,
-    cell: &CellSummary,
-    found: Option<&ResponseSummary>,
+fn row<'f>(
+    effects: &Effects<'f>,
+    cell: &'f CellSummary,
+    found: Option<&'f ResponseSummary>,
     variables: &[String],
-) -> Vec<Field> {
-    let mut fields: Vec<Field> = vec![(&cell.cell.0).into(), (&cell.arm).into(), kind(cell.kind).into()];
+) -> Vec<Field<'f>> {
+    let mut fields: Vec<Field> = vec![(&cell.cell.0).into(), (&cell.arm).into(), cell.kind.name().into()];
     fields.extend(variables.iter().map(|v| Field::from(cell.levels.get(v))));
     fields.push(cell.fate.name().into());
     fields.extend(

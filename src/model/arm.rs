@@ -32,6 +32,17 @@ pub struct Arm {
 pub const TOGETHER: &str = "+";
 
 impl ArmKind {
+    /// The kind in a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            ArmKind::Control => "control",
+            ArmKind::Treatment => "treatment",
+            ArmKind::Combination => "combination",
+            ArmKind::Anchor => "anchor",
+            ArmKind::Twin => "twin",
+        }
+    }
+
     /// Names of the treatments that an arm of this name makes; None of one that is not made of any.
     pub fn treatments(self, name: &str) -> Option<Vec<&str>> {
         match self {

@@ -1,7 +1,7 @@
 //! The folder of a record and the names in it.
 
-use std::fs;
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::RecordError;
@@ -22,6 +22,9 @@ impl Folder {
     pub const PLAN: &'static str = "plan.json";
     pub const PAGE: &'static str = "index.html";
     pub const FINDINGS: &'static str = "findings.json";
+    /// The ladder that the record is a part of, and its page.
+    pub const LADDER: &'static str = "ladder.json";
+    pub const LADDER_PAGE: &'static str = "ladder.html";
 
     /// Makes a new folder named after the second it was made in; the name never collides.
     ///
@@ -86,6 +89,18 @@ impl Folder {
         put(&self.file(name), text)
     }
 
+    /// The same for a file that is written piece by piece.
+    ///
+    /// # Errors
+    /// Those of [`Folder::put`].
+    pub fn put_by(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> Result<(), RecordError> {
+        put_by(&self.file(name), write)
+    }
+
     pub fn text(&self, name: &str) -> Result<String, RecordError> {
         let path = self.file(name);
         fs::read_to_string(&path).map_err(RecordError::io("read", path))
@@ -97,12 +112,16 @@ impl Folder {
 /// # Errors
 /// The folder cannot be written or the disk is full; the old file is intact then.
 pub fn put(path: &Path, text: impl AsRef<[u8]>) -> Result<(), RecordError> {
+    put_by(path, |file| file.write_all(text.as_ref()))
+}
+
+fn put_by(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), RecordError> {
     let parent = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new()
         .prefix(".part-")
         .tempfile_in(parent)
         .map_err(RecordError::io("written", path))?;
-    file.write_all(text.as_ref()).map_err(RecordError::io("written", path))?;
+    write(file.as_file_mut()).map_err(RecordError::io("written", path))?;
     file.as_file().sync_all().map_err(RecordError::io("written", path))?;
     use std::os::unix::fs::PermissionsExt;
     let readable = fs::Permissions::from_mode(0o644);

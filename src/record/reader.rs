@@ -39,18 +39,24 @@ pub fn opening(folder: &Folder) -> Option<(String, Opening)> {
 /// read.
 pub fn read(folder: &Folder) -> Result<Read, RecordError> {
     let path = folder.file(Folder::JOURNAL);
-    let bytes = fs::read(&path).map_err(RecordError::io("read", &path))?;
+    let io = || RecordError::io("read", &path);
+    // Line by line: a journal of a large trial has hundreds of megabytes.
+    let mut file = BufReader::with_capacity(1 << 20, fs::File::open(&path).map_err(io())?);
     let mut read = Read { evidence: Evidence::default(), whole_bytes: 0, torn_bytes: 0, last_seq: 0 };
     let mut last_at = String::new();
-    let mut rest = bytes.as_slice();
+    let mut bytes = vec![];
     let mut number = 0;
-    while !rest.is_empty() {
+    loop {
         number += 1;
-        let Some(end) = rest.iter().position(|b| *b == b'\n') else { break };
-        let (line, after) = rest.split_at(end + 1);
+        bytes.clear();
+        let length = file.read_until(b'\n', &mut bytes).map_err(io())? as u64;
+        if bytes.pop_if(|last| *last == b'\n').is_none() {
+            read.torn_bytes = length;
+            break;
+        }
         let damaged = |why: String| RecordError::Damaged { path: path.clone(), line: number, why };
         let by_hand = "the journal was changed by hand or damaged";
-        let text = str::from_utf8(&line[..end]).map_err(|e| e.to_string());
+        let text = str::from_utf8(&bytes).map_err(|e| e.to_string());
         let line_of = |text| {
             decode(text).map_err(|e| match e {
                 LineError::Newer { .. } => e.to_string(),
@@ -71,13 +77,14 @@ pub fn read(folder: &Folder) -> Result<Read, RecordError> {
                 )));
             }
             // A crash of the machine can leave a last line of the right length with wrong bytes.
-            Err(_) if after.is_empty() => break,
+            Err(_) if file.fill_buf().map_err(io())?.is_empty() => {
+                read.torn_bytes = length;
+                break;
+            }
             Err(why) => return Err(damaged(why)),
         }
-        read.whole_bytes += line.len() as u64;
-        rest = after;
+        read.whole_bytes += length;
     }
-    read.torn_bytes = rest.len() as u64;
     read.evidence.finish(&last_at);
     Ok(read)
 }

@@ -19,8 +19,7 @@ pub struct AskedView {
     /// Workload, blocks, order and timeout in a line.
     pub design: String,
     pub arms: Vec<ArmView>,
-    /// Each variable with its levels.
-    pub variables: Vec<(String, Vec<String>)>,
+    pub variables: Vec<VariableView>,
     pub responses: Vec<AskedResponse>,
     pub accept: Vec<String>,
     /// Known dead ends that are tried again, each with the reason.
@@ -36,6 +35,19 @@ pub struct ArmView {
     pub settings: Vec<String>,
     pub because: Option<String>,
 }
+
+/// One variable with its levels.
+#[derive(Debug, Serialize)]
+pub struct VariableView {
+    pub name: String,
+    pub levels: Vec<String>,
+    /// Of a long list: how many more there are, in words, and what they are.
+    pub more: Option<(String, String)>,
+}
+
+/// Levels that a glance takes in, and those that are shown of more.
+const LEVELS_AT_A_GLANCE: usize = 32;
+const FIRST_LEVELS: usize = 12;
 
 /// One response.
 #[derive(Debug, Serialize)]
@@ -55,12 +67,22 @@ pub fn asked(evidence: &Evidence) -> AskedView {
         hypothesis: opening.and_then(|o| o.hypothesis.clone()),
         design: opening.map_or(String::new(), design),
         arms: arms.iter().map(|a| arm(a, control)).collect(),
-        variables: opening
-            .map_or(vec![], |o| o.variables.iter().map(|(n, l)| (n.clone(), l.clone())).collect()),
+        variables: opening.map_or(vec![], |o| o.variables.iter().map(variable).collect()),
         responses: opening.map_or(vec![], responses),
         reattempt: opening
             .map_or(vec![], |o| o.reattempt.iter().map(|(name, why)| (name.clone(), why.clone())).collect()),
         accept: opening.map_or(vec![], |o| o.accept.iter().map(|a| a.replace('_', " ")).collect()),
+    }
+}
+
+fn variable((name, levels): (&String, &Vec<String>)) -> VariableView {
+    let first = if levels.len() > LEVELS_AT_A_GLANCE { FIRST_LEVELS } else { levels.len() };
+    let (first, rest) = levels.split_at(first);
+    let words = |last: &String| format!("and {}, up to {last}", plural(rest.len() as u64, "more level"));
+    VariableView {
+        name: name.clone(),
+        levels: first.to_vec(),
+        more: rest.last().map(|last| (words(last), rest.join(", "))),
     }
 }
 

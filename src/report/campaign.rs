@@ -3,9 +3,10 @@
 use serde::Serialize;
 use tera::Context;
 
+use super::along::{Along, Stop};
+use super::figures::FigureView;
 use super::number::{Scale, moment, quantity};
 use super::page::{PageError, render};
-use super::trend::{Trend, trend};
 use crate::analysis::change_point::ChangePoints;
 use crate::analysis::verdict::percent;
 use crate::gate::publication::{Baseline, Book, Entry, Published};
@@ -32,6 +33,8 @@ pub struct RecordRow {
     pub official: bool,
     /// Its page, from the folder of the campaign; None where the record is not here.
     pub page: Option<String>,
+    /// The page of the ladder that it is a part of, likewise.
+    pub ladder: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -40,7 +43,7 @@ struct IndexView<'a> {
     campaign: &'a str,
     question: Option<&'a str>,
     response: String,
-    trend: Option<Trend>,
+    trend: Option<FigureView>,
     rows: Vec<RowView<'a>>,
     told: Vec<&'a String>,
     published: Option<PublicationView>,
@@ -102,17 +105,14 @@ pub fn index_page(
         at: moment(&row.at),
         value: row.primary.map_or("–".to_owned(), |v| scale.with_unit(v)),
     };
+    let response = rows.iter().rev().map(|row| row.response.as_str()).find(|r| !r.is_empty());
+    let response = response.unwrap_or_default();
     let view = IndexView {
         title: format!("{campaign} · records"),
         campaign,
         question,
-        response: rows
-            .iter()
-            .rev()
-            .map(|row| row.response.clone())
-            .find(|r| !r.is_empty())
-            .unwrap_or_default(),
-        trend: trend(rows, found, &scale),
+        trend: trend(rows, found, response, &scale),
+        response: response.to_owned(),
         rows: rows.iter().rev().map(row).collect(),
         told: std::iter::once(&found.sentence)
             .chain(found.changes.iter().map(|change| &change.sentence))
@@ -121,6 +121,43 @@ pub fn index_page(
         published: book.and_then(Book::active).map(|p| publication(p, "in force")),
     };
     render("campaign.html", Context::from_serialize(&view)?)
+}
+
+/// Kinds of records along the trend.
+const KINDS: [(usize, &str); 4] =
+    [(0, "record"), (3, "published once"), (1, "published, in force"), (4, "known from the history alone")];
+
+/// The primary response of all records that have it, in the order they were begun.
+fn trend(rows: &[RecordRow], found: &ChangePoints, response: &str, scale: &Scale) -> Option<FigureView> {
+    let stop = |row: &RecordRow| {
+        let value = row.primary.filter(|value| value.is_finite())?;
+        let marks: String = row.marks.iter().map(|mark| format!(", {mark}")).collect();
+        Some(Stop {
+            name: row.record.clone(),
+            value: Some(value),
+            replicates: vec![],
+            kind: match () {
+                () if row.page.is_none() => 3,
+                () if row.in_force => 2,
+                () if row.official => 1,
+                () => 0,
+            },
+            told: format!("{}: {}{marks}", row.record, scale.with_unit(value)),
+            href: row.page.clone(),
+        })
+    };
+    Along {
+        of: "record",
+        response,
+        scale,
+        stops: rows.iter().filter_map(stop).collect(),
+        found,
+        kinds: &KINDS,
+        caption: "One mark for each record, in the order they were begun: the geometric mean of the medians of all live \
+                  cells. Where a level changes stands a dashed line with the size of the step. The table below has the \
+                  same values.",
+    }
+    .figure()
 }
 
 /// What is published: the levels in force with their floors, and every publication before it.

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use super::cells::{scale, unmeasured};
 use super::look::{Look, column, wrapped};
 use super::number::Scale;
+use super::points::by_place;
 use super::strip::range;
-use super::view::levels;
 use crate::analysis::findings::{CellSummary, Findings};
 use crate::evidence::fold::Evidence;
 use crate::model::cell::CellId;
@@ -28,14 +28,7 @@ pub fn dots(evidence: &Evidence, findings: &Findings, response: &str, look: &Loo
     }
     let unit = findings.cells.iter().flat_map(|c| &c.responses).find(|r| r.response == response);
     let scale = scale(findings, response, unit.map_or("", |r| &r.unit));
-    let mut points: Vec<(String, Vec<&CellSummary>)> = vec![];
-    for cell in findings.cells.iter().filter(|c| c.fate == Fate::Live) {
-        let place = levels(&cell.levels);
-        match points.iter_mut().find(|(known, _)| *known == place) {
-            Some((_, cells)) => cells.push(cell),
-            None => points.push((place, vec![cell])),
-        }
-    }
+    let points = by_place(findings.cells.iter().filter(|c| c.fate == Fate::Live));
     let mut text = String::new();
     for (place, cells) in points.iter().take(MOST_POINTS) {
         text.push_str(&point(place, cells, &values, (response, &scale), look));

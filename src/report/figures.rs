@@ -148,12 +148,12 @@ pub fn inside(
     let samples = |place: usize| trail.row(place).note.samples.as_slice();
     let own = trail.counted(&cell.cell);
     let any = own.iter().flat_map(|place| samples(*place));
-    let metric = match any.clone().any(|s| s.metric == drawn.response) {
-        true => drawn.response.to_owned(),
-        false => any.clone().next()?.metric.clone(),
+    let metric: &str = match any.clone().any(|s| *s.metric == *drawn.response) {
+        true => drawn.response,
+        false => &any.clone().next()?.metric,
     };
     let readings =
-        |place: usize| -> Vec<&Sample> { samples(place).iter().filter(|s| s.metric == metric).collect() };
+        |place: usize| -> Vec<&Sample> { samples(place).iter().filter(|s| *s.metric == *metric).collect() };
     let with: Vec<usize> = own.iter().copied().filter(|place| readings(*place).len() > 1).collect();
     let mean = |place: &usize| {
         let of = readings(*place);
@@ -164,7 +164,7 @@ pub fn inside(
     let all = || chosen.iter().flat_map(|place| readings(*place));
     let scale = match metric == drawn.response {
         true => drawn.scale.clone(),
-        false => Scale::of(all().map(|s| s.value), &unit_of(&metric).unwrap_or_default()),
+        false => Scale::of(all().map(|s| s.value), &unit_of(metric).unwrap_or_default()),
     };
     let seconds = |ns: u64| ns as f64 / 1e9;
     let settle = all().filter(|s| s.settling).map(|s| s.at_ns).max();
@@ -194,7 +194,7 @@ pub fn inside(
             holds: vec![0.0],
             named: vec![],
         },
-        y: Side { name: scale.named(&metric), log: false, tick: &tick, holds: vec![], named: vec![] },
+        y: Side { name: scale.named(metric), log: false, tick: &tick, holds: vec![], named: vec![] },
         layers,
         width: chart::NARROW,
         height: HEIGHT,

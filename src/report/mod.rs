@@ -1,6 +1,7 @@
 //! Findings as a page and as tables.
 
 pub mod again;
+pub mod along;
 pub mod annotated;
 pub mod asked;
 pub mod beside;
@@ -18,6 +19,7 @@ pub mod gate_files;
 pub mod held;
 pub mod identity;
 pub mod intervals;
+pub mod ladder;
 pub mod ledger;
 pub mod look;
 pub mod number;
@@ -36,10 +38,9 @@ mod tests_figures;
 #[cfg(test)]
 mod tests_hostile;
 pub mod trail;
-pub mod trend;
 pub mod variance;
 pub mod view;
 
-pub use page::{PageError, page};
+pub use page::{PageError, page, page_of};
 pub use table::table;
 pub use terminal::terminal;

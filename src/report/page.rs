@@ -21,7 +21,7 @@ const STYLE: &str = include_str!("templates/style.css");
 const SCRIPT: &str = include_str!("templates/page.js");
 
 /// Names end in `.html` where values are escaped; style and script hold none.
-const TEMPLATES: [(&str, &str); 23] = [
+const TEMPLATES: [(&str, &str); 24] = [
     ("page.html", include_str!("templates/page.html")),
     ("head.html", include_str!("templates/head.html")),
     ("style.css", STYLE),
@@ -36,6 +36,7 @@ const TEMPLATES: [(&str, &str); 23] = [
     ("figure.html", include_str!("templates/figure.html")),
     ("rejected.html", include_str!("templates/rejected.html")),
     ("campaign.html", include_str!("templates/campaign.html")),
+    ("ladder.html", include_str!("templates/ladder.html")),
     ("compared.html", include_str!("templates/compared.html")),
     ("published.html", include_str!("templates/published.html")),
     ("annotated.html", include_str!("templates/annotated.html")),
@@ -52,7 +53,17 @@ const TEMPLATES: [(&str, &str); 23] = [
 /// # Errors
 /// Only a fault in our own templates.
 pub fn page(evidence: &Evidence, findings: &Findings) -> Result<String, PageError> {
-    render("page.html", Context::from_serialize(&view(evidence, findings))?)
+    page_of(evidence, findings, false)
+}
+
+/// The same, with a link to the page of the ladder beside it where the record is a part of one.
+///
+/// # Errors
+/// Only a fault in our own templates.
+pub fn page_of(evidence: &Evidence, findings: &Findings, in_ladder: bool) -> Result<String, PageError> {
+    let mut context = Context::from_serialize(&view(evidence, findings))?;
+    context.insert("in_ladder", &in_ladder);
+    render("page.html", context)
 }
 
 /// One of our templates with its values, under a policy that lets no other script or style act, and nothing

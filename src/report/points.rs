@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use indexmap::IndexMap;
 use serde::Serialize;
 
 use super::figures::{self, Drawn, FigureView};
@@ -75,14 +76,7 @@ pub fn points(trail: &Trail, findings: &Findings, response: &Response, scale: &S
         .filter(|e| e.response == response.name)
         .filter_map(|e| Some((e.cell.as_ref()?, e)))
         .collect();
-    let mut by_place: Vec<(String, Vec<&CellSummary>)> = vec![];
-    for cell in findings.cells.iter().filter(|c| trail.is_full(&c.cell)) {
-        let place = levels(&cell.levels);
-        match by_place.iter_mut().find(|(known, _)| *known == place) {
-            Some((_, cells)) => cells.push(cell),
-            None => by_place.push((place, vec![cell])),
-        }
-    }
+    let places = by_place(findings.cells.iter().filter(|c| trail.is_full(&c.cell)));
     let mut card = |cell: &CellSummary, control: Option<&CellId>| {
         let effect = effects.get(&cell.cell).copied();
         let note = trail.evidence.cells.get(&cell.cell);
@@ -121,7 +115,18 @@ pub fn points(trail: &Trail, findings: &Findings, response: &Response, scale: &S
             place,
         }
     };
-    by_place.into_iter().map(view).collect()
+    places.into_iter().map(view).collect()
+}
+
+/// Cells by their levels in words, in the order in which they first come.
+pub fn by_place<'f>(
+    cells: impl IntoIterator<Item = &'f CellSummary>,
+) -> IndexMap<String, Vec<&'f CellSummary>> {
+    let mut places: IndexMap<String, Vec<&CellSummary>> = IndexMap::new();
+    for cell in cells {
+        places.entry(levels(&cell.levels)).or_default().push(cell);
+    }
+    places
 }
 
 fn runs(drawn: &Drawn, cell: &CellSummary, control: Option<&CellId>) -> Vec<CardRun> {

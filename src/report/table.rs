@@ -17,6 +17,8 @@ use crate::model::cell::CellId;
 use crate::model::outcome::Fate;
 use crate::model::scale::Scale::Linear;
 
+/// Cells with rows of their own; the page has all.
+const MOST_ROWS: usize = 200;
 /// What an id keeps at least before it is broken by force.
 const NARROWEST_ID: usize = 16;
 
@@ -97,8 +99,12 @@ fn of_response(findings: &Findings, response: &str, width: u16) -> String {
     let unit = findings.cells.iter().flat_map(|c| &c.responses).find(|r| r.response == response);
     let scale = scale(findings, response, unit.map_or("", |r| &r.unit));
     let common = common_confidence(&effects);
-    let mut rows: Vec<Vec<String>> =
-        findings.cells.iter().map(|cell| row(cell, response, &effects, &scale, common.is_none())).collect();
+    let mut rows: Vec<Vec<String>> = findings
+        .cells
+        .iter()
+        .take(MOST_ROWS)
+        .map(|cell| row(cell, response, &effects, &scale, common.is_none()))
+        .collect();
     let linear = effects.values().any(|e| e.scale == Linear.word());
     let against = if linear { "difference from control" } else { "ratio to control" };
     let mut heading = vec![
@@ -125,6 +131,10 @@ fn of_response(findings: &Findings, response: &str, width: u16) -> String {
     let mut text = laid_out(rows, heading, &|at| at == 1 || at == 2 || at > 4, width);
     if heading_below.len() > 1 {
         text.push_str(&laid_out(below, heading_below, &|at| at > 0, width));
+    }
+    if findings.cells.len() > MOST_ROWS {
+        let more = format!("and {} more cells, which the page has", findings.cells.len() - MOST_ROWS);
+        text.push_str(&wrapped(&more, width.into()));
     }
     text
 }

@@ -1,6 +1,6 @@
 //! The runs of a record by cell, and how much of a large record the page has room for.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::analysis::findings::{Effect, Findings};
 use crate::evidence::fold::{Evidence, RunRow};
@@ -18,22 +18,16 @@ const MOST_UNMEASURED: usize = 400;
 /// Runs by cell, with what of them is shown.
 pub struct Trail<'e> {
     pub evidence: &'e Evidence,
-    by_cell: BTreeMap<&'e CellId, Vec<usize>>,
+    by_cell: HashMap<&'e CellId, Vec<usize>>,
     full: BTreeSet<&'e CellId>,
     shown: Vec<bool>,
 }
 
 impl<'e> Trail<'e> {
     pub fn of(evidence: &'e Evidence, findings: &'e Findings) -> Trail<'e> {
-        let mut last: BTreeMap<(&CellId, u32), usize> = BTreeMap::new();
-        for (i, row) in evidence.runs.iter().enumerate() {
-            if evidence.is_planned_block(row.note.run.block) {
-                last.insert((&row.note.run.cell, row.note.run.block), i);
-            }
-        }
-        let mut by_cell: BTreeMap<&CellId, Vec<usize>> = BTreeMap::new();
-        for ((cell, _), i) in last {
-            by_cell.entry(cell).or_default().push(i);
+        let mut by_cell: HashMap<&CellId, Vec<usize>> = HashMap::new();
+        for place in evidence.planned_places() {
+            by_cell.entry(&evidence.runs[place].note.run.cell).or_default().push(place);
         }
         let full = strongest(findings);
         let mut spare = MOST_UNMEASURED;

@@ -116,11 +116,11 @@ fn a_search_keeps_every_trial_and_answers_the_highest_load_without_loss() {
     assert_eq!(run.values["zero_loss_bits_l2"], rate * 64.0 * 8.0);
     assert_eq!(run.values["zero_loss_bits_l1"], rate * 84.0 * 8.0);
     let offered: Vec<f64> =
-        run.samples.iter().filter(|s| s.metric == "offered_rate").map(|s| s.value).collect();
+        run.samples.iter().filter(|s| *s.metric == *"offered_rate").map(|s| s.value).collect();
     assert!(offered.len() >= 5 && offered[0] == 900_000.0, "{offered:?}");
     let steps: Vec<u32> = run.samples.iter().filter_map(|s| s.step).collect();
     assert_eq!((steps[0], *steps.last().unwrap() as usize), (1, offered.len()));
-    assert!(run.samples.iter().any(|s| s.metric == "lost") && !run.values.contains_key("tx_rate"));
+    assert!(run.samples.iter().any(|s| *s.metric == *"lost") && !run.values.contains_key("tx_rate"));
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn every_load_of_a_list_is_a_step_of_one_run() {
     let (evidence, ..) = conducted(&text, device(500_000.0, 2e6));
     let run = runs(&evidence, "/control")[0];
     assert_eq!((run.outcome, run.values["zero_loss_rate"]), (RunOutcome::Measured, 400_000.0));
-    let left: Vec<f64> = run.samples.iter().filter(|s| s.metric == "tx_rate").map(|s| s.value).collect();
+    let left: Vec<f64> = run.samples.iter().filter(|s| *s.metric == *"tx_rate").map(|s| s.value).collect();
     assert_eq!(left, [100_000.0, 400_000.0, 500_000.0]);
     let strict = text + "accept: [zero_loss]\n";
     let (evidence, ..) = conducted(&strict, device(500_000.0, 2e6));
