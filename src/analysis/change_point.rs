@@ -151,15 +151,34 @@ pub fn tell(
 /// One change in words.
 pub fn sentence(point: &ChangePoint, search: &Search) -> String {
     let way = if point.change < 0.0 { "fell" } else { "rose" };
-    let between = point
-        .interval
-        .map_or(String::new(), |i| format!(" (between {:+.1} and {:+.1} %)", 100.0 * i.low, 100.0 * i.high));
+    let many = point.change >= MANY_TIMES;
+    let ends = |i: Interval| match many {
+        true => format!(" (between {} and {} times)", times(i.low), times(i.high)),
+        false => format!(" (between {:+.1} and {:+.1} %)", 100.0 * i.low, 100.0 * i.high),
+    };
+    let size = match many {
+        true => format!("to {} times what it was", times(point.change)),
+        false => format!("by {:.1} %", 100.0 * point.change.abs()),
+    };
+    let between = point.interval.map_or(String::new(), ends);
     let rest = match (point.provisional, point.below_smallest_step) {
         (true, _) => ", provisional: it is the last point alone".to_owned(),
         (_, true) => format!(", less than the smallest step of {:.0} %", 100.0 * search.smallest_step),
         _ => String::new(),
     };
-    format!("At {} the level {way} by {:.1} %{between}{rest}.", point.name, 100.0 * point.change.abs())
+    format!("At {} the level {way} {size}{between}{rest}.", point.name)
+}
+
+/// From this change on a factor is told instead of per cent, which nobody reads by then.
+const MANY_TIMES: f64 = 9.0;
+
+/// A relative change in a word: `+12.3 %`, or `×622` where a level is many times what it was.
+pub fn step(change: f64) -> String {
+    if change >= MANY_TIMES { format!("×{}", times(change)) } else { format!("{:+.1} %", 100.0 * change) }
+}
+
+fn times(change: f64) -> String {
+    format!("{:.*}", usize::from(change < 99.0), 1.0 + change)
 }
 
 /// All changes in one sentence.
@@ -174,7 +193,7 @@ pub fn summary(names: &[String], changes: &[ChangePoint], search: &Search) -> St
             100.0 * search.smallest_step
         );
     }
-    let part = |c: &&ChangePoint| format!("{} ({:+.1} %)", c.name, 100.0 * c.change);
+    let part = |c: &&ChangePoint| format!("{} ({})", c.name, step(c.change));
     format!("New levels begin at {}.", told.iter().map(part).collect::<Vec<_>>().join(", "))
 }
 

@@ -21,10 +21,11 @@ pub fn change_points(releases: &[String], blocks: &[Vec<Option<f64>>], search: &
         .filter(|release| blocks.iter().any(|block| value(block, *release).is_some()))
         .collect();
     if seen.len() < releases.len() {
-        notes.push(format!(
-            "{} releases have no value in any block and were left out.",
-            releases.len() - seen.len()
-        ));
+        let have = match releases.len() - seen.len() {
+            1 => "1 release has".to_owned(),
+            n => format!("{n} releases have"),
+        };
+        notes.push(format!("{have} no value in any block, and so no place in the search."));
     }
     let complete: Vec<Vec<f64>> = blocks
         .iter()

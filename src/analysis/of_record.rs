@@ -1,12 +1,12 @@
 //! The evidence of a record as the trial that is judged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::pairs::said;
 use super::setup;
 use super::trial::{Arm, Block, Cell, Reading, Run, Trial};
 use crate::evidence::event::{CellNote, RunNote};
-use crate::evidence::fold::{Evidence, RunRow};
+use crate::evidence::fold::Evidence;
 use crate::model::cell::CellId;
 use crate::model::outcome::RunOutcome;
 use crate::model::response::{Better, Response};
@@ -23,14 +23,11 @@ pub fn trial(evidence: &Evidence) -> Trial {
         evidence.blocks.keys().copied().chain(evidence.runs.iter().map(|r| r.note.run.block)).collect();
     numbers.sort_unstable();
     numbers.dedup();
-    let mut last: BTreeMap<(&CellId, u32), (usize, &RunRow)> = BTreeMap::new();
-    for (at, row) in evidence.runs.iter().enumerate() {
-        last.insert((&row.note.run.cell, row.note.run.block), (at, row));
-    }
-    let mut runs: BTreeMap<&CellId, Vec<Run>> = BTreeMap::new();
-    let mut hosts: BTreeMap<&CellId, String> = BTreeMap::new();
-    for ((cell, number), (at, row)) in last {
-        let block = numbers.partition_point(|n| *n < number) as u32;
+    let mut runs: HashMap<&CellId, Vec<Run>> = HashMap::new();
+    let mut hosts: HashMap<&CellId, String> = HashMap::new();
+    for (at, row) in evidence.runs.iter().enumerate().filter(|(_, row)| !row.superseded) {
+        let cell = &row.note.run.cell;
+        let block = numbers.partition_point(|n| *n < row.note.run.block) as u32;
         let readings = responses.iter().map(|r| reading(&row.note, r, deadline)).collect();
         hosts.entry(cell).or_insert_with(|| hosts_of(&row.note));
         runs.entry(cell).or_default().push(Run {
@@ -44,6 +41,8 @@ pub fn trial(evidence: &Evidence) -> Trial {
             work: row.note.work,
         });
     }
+    // A resume ends runs of earlier blocks later.
+    runs.values_mut().for_each(|runs| runs.sort_by_key(|run| run.block));
     Trial {
         deadlines: responses.iter().map(|r| deadline.filter(|_| r.name == TIME)).collect(),
         responses,

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change_point::{ChangePoint, ChangePoints, Search};
+use super::change_point::{ChangePoint, ChangePoints, Search, step};
 use super::{ladder, quantile};
 use crate::evidence::fold::Evidence;
 use crate::model::outcome::{Fate, RunOutcome};
@@ -134,6 +134,9 @@ fn far(control: &str, rungs: &[Rung], better: Better) -> String {
     if best.release == control {
         return "; it is the best of them".to_owned();
     }
+    if better == Better::Lower && own / level >= 10.0 {
+        return format!("; it stands at {:.0} times the best of them, {}", own / level, best.release);
+    }
     let (share, word) = match better {
         Better::Higher => (1.0 - own / level, "below"),
         Better::Lower => (own / level - 1.0, "above"),
@@ -146,16 +149,11 @@ fn stands(control: &str, releases: &[String], changes: &[ChangePoint]) -> String
     let place = |name: &str| releases.iter().position(|release| release == name);
     let real: Vec<&ChangePoint> = changes.iter().filter(|change| !change.below_smallest_step).collect();
     if real.is_empty() {
-        return format!("no change was found that the control {control} could stand on the wrong side of");
+        return format!("No change was found that the control {control} could stand on the wrong side of");
     }
     let told = real.iter().map(|change| {
         let side = if place(control) >= place(&change.name) { "at or after" } else { "before" };
-        format!(
-            "{side} the change from {} to {} ({:+.1} %)",
-            change.after,
-            change.name,
-            100.0 * change.change
-        )
+        format!("{side} the change from {} to {} ({})", change.after, change.name, step(change.change))
     });
-    format!("the control {control} stands {}", told.collect::<Vec<_>>().join(", and "))
+    format!("The control {control} stands {}", told.collect::<Vec<_>>().join(", and "))
 }

@@ -21,31 +21,44 @@ use crate::report;
 /// Judges the evidence and writes tables, findings and page.
 pub fn derive(folder: &Folder, evidence: &Evidence) -> Result<Findings, Failure> {
     let findings = judge(evidence);
-    let put = |name: &str, text: &str| folder.put(name, text).map_err(|error| underived(folder, &error));
-    // One after the other: the samples of a large trial alone are a hundred megabytes of text.
+    // Tables of a large record take as long as all the rest.
+    std::thread::scope(|scope| {
+        let tables = scope.spawn(|| tables(folder, evidence, &findings));
+        let told = tell(folder, evidence, &findings);
+        tables.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).and(told)
+    })?;
+    Ok(findings)
+}
+
+/// One after the other and row by row: the samples of a large trial alone are a hundred megabytes of text.
+fn tables(folder: &Folder, evidence: &Evidence, findings: &Findings) -> Result<(), Failure> {
     let mut heads = vec![];
-    for sheet in sheets(evidence, &findings) {
+    for sheet in sheets(evidence, findings) {
         let file = sheet.head.file;
         heads.push(sheet.head.clone());
         folder.put_by(file, |out| sheet.write(out)).map_err(|error| underived(folder, &error))?;
     }
-    put(sheet::DICTIONARY, &dictionary(&heads).csv())?;
+    folder.put(sheet::DICTIONARY, &dictionary(&heads).csv()).map_err(|error| underived(folder, &error))
+}
+
+fn tell(folder: &Folder, evidence: &Evidence, findings: &Findings) -> Result<(), Failure> {
+    let put = |name: &str, text: &str| folder.put(name, text).map_err(|error| underived(folder, &error));
     let json = |out: &mut File| {
         let mut out = BufWriter::new(out);
-        serde_json::to_writer_pretty(&mut out, &findings)?;
+        serde_json::to_writer_pretty(&mut out, findings)?;
         out.write_all(b"\n")?;
         out.flush()
     };
     folder.put_by(Folder::FINDINGS, json).map_err(|error| underived(folder, &error))?;
     let in_ladder = folder.file(Folder::LADDER).is_file();
-    let page = report::page_of(evidence, &findings, in_ladder).map_err(|e| Failure::Fault(e.to_string()))?;
+    let page = report::page_of(evidence, findings, in_ladder).map_err(|e| Failure::Fault(e.to_string()))?;
     put(Folder::PAGE, &page)?;
-    match report::dead_ends::dead_ends(evidence, &findings) {
+    match report::dead_ends::dead_ends(evidence, findings) {
         Some(text) => put(Folder::LOSSES, &text)?,
         // An annotation or a rerun may have taken back what an earlier judgement called a loss.
         None => drop(std::fs::remove_file(folder.file(Folder::LOSSES))),
     }
-    Ok(findings)
+    Ok(())
 }
 
 /// The tables of a record, without their dictionary; each is made when it is asked for.

@@ -230,14 +230,23 @@ impl Climber<'_> {
                 }
             }
             for point in points {
-                lines.extend(table(&point));
-                for climb in &point {
+                let control = point[0].control.clone();
+                let valued = |climb: &&Climb| climb.rungs.iter().any(|rung| rung.median.is_some());
+                let (valued, empty): (Vec<&Climb>, Vec<&Climb>) = point.into_iter().partition(valued);
+                if !valued.is_empty() {
+                    lines.extend(table(&valued));
+                }
+                for climb in empty {
+                    let why = climb.rungs.iter().find_map(|rung| rung.reason.as_deref()).unwrap_or_default();
+                    lines.push(format!("{}: no release has a value, {why}", climb.response));
+                }
+                for climb in &valued {
                     lines.push(format!("{}: {}", climb.response, climb.found.sentence));
                     let changes = climb.found.changes.iter().filter(|change| !change.below_smallest_step);
                     lines.extend(changes.map(|change| format!("  {}", change.sentence)));
                     lines.extend(climb.found.notes.iter().map(|note| format!("  {note}")));
                 }
-                lines.push(point[0].control.clone());
+                lines.push(control);
             }
             lines.push(format!("record  {}", step.record.display()));
         }

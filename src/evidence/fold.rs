@@ -1,6 +1,6 @@
 //! A journal folded into the state that judging and resuming read.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 
@@ -52,6 +52,8 @@ pub struct RunRow {
     /// When it ended.
     pub at: String,
     pub note: RunNote,
+    /// A later attempt of the same cell in the same block counts in its place.
+    pub superseded: bool,
     /// What came of the run by itself, where a person has annotated it as invalid: its outcome is then `rejected`.
     pub as_run: Option<AsRun>,
 }
@@ -131,7 +133,7 @@ impl Evidence {
                 note.settle();
                 let open = self.open_runs.iter().position(|(run, ..)| *run == note.run);
                 let began = open.map(|open| self.open_runs.swap_remove(open).2);
-                self.runs.push(RunRow { session, began, at: at.to_owned(), note: *note, as_run: None });
+                self.ended(session, began, at, *note);
             }
             Event::Annotated(annotation) => {
                 if let Some(row) = self.runs.iter_mut().rev().find(|row| row.note.run == annotation.run) {
@@ -158,8 +160,21 @@ impl Evidence {
         for (run, position, began) in std::mem::take(&mut self.open_runs) {
             let reason = "the session ended while this run was under way".to_owned();
             let note = RunNote::unobserved(run, position, RunOutcome::Interrupted, reason);
-            self.runs.push(RunRow { session, began: Some(began), at: at.to_owned(), note, as_run: None });
+            self.ended(session, Some(began), at, note);
         }
+    }
+
+    fn ended(&mut self, session: usize, began: Option<String>, at: &str, note: RunNote) {
+        let run = &note.run;
+        // A first attempt follows none, so that a hundred thousand runs are not compared with each other.
+        if run.attempt > 1 {
+            let before = self.runs.iter_mut().filter(|row| {
+                let other = &row.note.run;
+                other.block == run.block && other.cell == run.cell
+            });
+            before.for_each(|row| row.superseded = true);
+        }
+        self.runs.push(RunRow { session, began, at: at.to_owned(), note, superseded: false, as_run: None });
     }
 
     /// The same record as if nobody had annotated any run; None where no annotation holds.
@@ -199,13 +214,9 @@ impl Evidence {
 
     /// The same as places in `runs`.
     pub fn planned_places(&self) -> Vec<usize> {
-        let mut last: HashMap<(&CellId, u32), usize> = HashMap::new();
-        for (place, row) in self.runs.iter().enumerate() {
-            if self.is_planned_block(row.note.run.block) {
-                last.insert((&row.note.run.cell, row.note.run.block), place);
-            }
-        }
-        let mut places: Vec<usize> = last.into_values().collect();
+        let counts = |row: &RunRow| !row.superseded && self.is_planned_block(row.note.run.block);
+        let mut places: Vec<usize> =
+            (0..self.runs.len()).filter(|place| counts(&self.runs[*place])).collect();
         places.sort_unstable_by_key(|place| {
             let note = &self.runs[*place].note;
             (note.run.block, note.position, *place)

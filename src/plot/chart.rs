@@ -86,8 +86,8 @@ pub const NARROW: f64 = 340.0;
 const TOP: f64 = 30.0;
 const RIGHT: f64 = 12.0;
 const BOTTOM: f64 = 34.0;
-/// Of a letter of the ticks.
-const LETTER: f64 = 6.1;
+/// Of a digit of the ticks, in the widest of the usual fonts.
+const LETTER: f64 = 7.0;
 
 impl Chart<'_> {
     /// The finished figure; None where no layer has a value.

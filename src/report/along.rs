@@ -2,8 +2,7 @@
 
 use super::figures::FigureView;
 use super::number::{Scale, plural};
-use crate::analysis::change_point::{ChangePoint, ChangePoints};
-use crate::analysis::verdict::percent;
+use crate::analysis::change_point::{ChangePoint, ChangePoints, step};
 use crate::plot::{Chart, Layer, Mark, Side, key};
 
 const WIDTH: f64 = 720.0;
@@ -45,7 +44,7 @@ impl Along<'_> {
         let known = self.stops.iter().filter(|stop| stop.value.is_some()).count();
         let cut = |change: &ChangePoint| {
             let (before, after) = (place(&change.after)?, place(&change.name)?);
-            Some(((before + after) as f64 / 2.0, signed(change.change)))
+            Some(((before + after) as f64 / 2.0, step(change.change).replace('-', "−")))
         };
         let cuts: Vec<(f64, String)> = self.found.changes.iter().filter_map(cut).collect();
         let mut layers: Vec<Layer> = self.levels(&cuts);
@@ -85,7 +84,7 @@ impl Along<'_> {
             },
             y: Side {
                 name: self.scale.named(self.response),
-                log: false,
+                log: self.far_apart(),
                 tick: &tick,
                 holds: vec![],
                 named: vec![],
@@ -100,6 +99,13 @@ impl Along<'_> {
         Some(FigureView { svg, caption: format!("{}{crosses}", self.caption), key: legend })
     }
 
+    /// Whether small steps would vanish beside large ones on an even axis.
+    fn far_apart(&self) -> bool {
+        let values = || self.stops.iter().flat_map(|stop| stop.value.iter().chain(&stop.replicates)).copied();
+        let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+        low > 0.0 && high / low > 20.0
+    }
+
     /// A line at each level, from where it begins to where the next one does.
     fn levels(&self, cuts: &[(f64, String)]) -> Vec<Layer> {
         let changes = &self.found.changes;
@@ -112,11 +118,6 @@ impl Along<'_> {
             |((from, to), height)| Layer::Line { series: 0, points: vec![(from, height), (to, height)] };
         begin.zip(end).zip(heights).map(line).collect()
     }
-}
-
-/// A relative change with its sign, with a true minus.
-fn signed(change: f64) -> String {
-    format!("{}{}", if change < 0.0 { "−" } else { "+" }, percent(change.abs()))
 }
 
 #[cfg(test)]

@@ -9,8 +9,9 @@ use super::figures::FigureView;
 use super::number::{Scale, plural};
 use super::page::{PageError, render};
 use super::view::levels;
-use crate::analysis::change_point::none_between;
+use crate::analysis::change_point::{ChangePoint, none_between, step};
 use crate::analysis::rungs::{Climb, Rung, cliff};
+use crate::model::outcome::Fate;
 
 /// Version of the shape of `ladder.json`.
 pub const VERSION: u32 = 1;
@@ -57,10 +58,18 @@ pub struct Step {
 struct View<'l> {
     title: String,
     ladder: &'l Ladder,
-    answers: Vec<String>,
+    answers: Vec<AnswerView>,
+    turned_down: Vec<String>,
     steps: Vec<StepView<'l>>,
     responses: Vec<String>,
     rows: Vec<Row<'l>>,
+}
+
+/// What was found at one grid point on the response that decides.
+#[derive(Serialize)]
+struct AnswerView {
+    headlines: Vec<String>,
+    sentences: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -78,6 +87,8 @@ struct ClimbView<'l> {
     climb: &'l Climb,
     title: String,
     figure: Option<FigureView>,
+    /// Why there is no figure.
+    absent: String,
 }
 
 /// A release with the levels of the last step in which it was measured.
@@ -107,6 +118,7 @@ pub fn ladder_page(ladder: &Ladder) -> Result<String, PageError> {
         title: format!("{} · ladder", ladder.campaign),
         ladder,
         answers: answers(ladder),
+        turned_down: turned_down(ladder),
         steps: ladder.steps.iter().map(step_view).collect(),
         rows: ladder.releases.iter().map(row).collect(),
         responses: names,
@@ -121,23 +133,56 @@ pub fn schema() -> serde_json::Value {
 }
 
 /// What was found, of the last step, which looked closest.
-fn answers(ladder: &Ladder) -> Vec<String> {
+fn answers(ladder: &Ladder) -> Vec<AnswerView> {
     let Some(last) = ladder.steps.last() else { return vec![] };
     let Some(primary) = last.climbs.first().map(|climb| climb.response.as_str()) else { return vec![] };
-    let mut told = vec![];
-    for climb in last.climbs.iter().filter(|climb| climb.response == primary) {
-        let place =
-            if climb.levels.is_empty() { String::new() } else { format!(" at {}", levels(&climb.levels)) };
-        told.push(format!("{primary}{place}: {}", climb.found.sentence));
-        let real = climb.found.changes.iter().filter(|change| !change.below_smallest_step);
-        told.extend(real.map(|change| change.sentence.clone()));
-        told.push(format!("{}.", climb.control));
-    }
+    let of = |climb: &Climb| {
+        let real = || climb.found.changes.iter().filter(|change| !change.below_smallest_step);
+        let headline = |change: &ChangePoint| {
+            format!("{}: {} between {} and {}", title(climb), step(change.change), change.after, change.name)
+        };
+        let mut headlines: Vec<String> = real().map(headline).collect();
+        if headlines.is_empty() {
+            headlines.push(format!("{}: {}", title(climb), climb.found.sentence));
+        }
+        let mut sentences: Vec<String> = real().map(|change| change.sentence.clone()).collect();
+        sentences.push(format!("{}.", control(ladder, climb)));
+        sentences.extend(climb.found.notes.iter().cloned());
+        AnswerView { headlines, sentences }
+    };
+    let mut told: Vec<AnswerView> =
+        last.climbs.iter().filter(|climb| climb.response == primary).map(of).collect();
     if ladder.steps.len() > 1 && cliff(&last.climbs).is_none() {
         let end = |release: Option<&Released>| release.map_or(String::new(), |release| release.name.clone());
-        told.push(none_between(&end(ladder.releases.first()), &end(ladder.releases.last())));
+        let sentence = none_between(&end(ladder.releases.first()), &end(ladder.releases.last()));
+        told.push(AnswerView { headlines: vec![], sentences: vec![sentence] });
     }
     told
+}
+
+/// Where the ladder's control stands; a step between two releases may have left it out.
+fn control<'l>(ladder: &'l Ladder, like: &'l Climb) -> &'l str {
+    let with_it = ladder.steps.iter().rev().find(|step| step.control == ladder.control);
+    let same = |climb: &&Climb| climb.response == like.response && climb.levels == like.levels;
+    &with_it.and_then(|step| step.climbs.iter().find(same)).unwrap_or(like).control
+}
+
+/// Releases that were turned down in any step, each with why.
+fn turned_down(ladder: &Ladder) -> Vec<String> {
+    let mut told: Vec<String> = vec![];
+    for rung in ladder.steps.iter().flat_map(|step| &step.climbs).flat_map(|climb| &climb.rungs) {
+        let refused = rung.reason.as_ref().filter(|reason| reason.starts_with(Fate::Refused.name()));
+        let words = refused.map(|reason| format!("{} was {reason}.", rung.release));
+        told.extend(words.filter(|words| !told.contains(words)));
+    }
+    told
+}
+
+fn title(climb: &Climb) -> String {
+    match climb.levels.is_empty() {
+        true => climb.response.clone(),
+        false => format!("{} at {}", climb.response, levels(&climb.levels)),
+    }
 }
 
 fn responses(ladder: &Ladder) -> Vec<String> {
@@ -205,7 +250,6 @@ fn climb_view<'l>(control: &str, climb: &'l Climb) -> ClimbView<'l> {
         caption: "Large marks are medians; all releases were measured in the same blocks. Where the level changes stands a \
                   dashed line with the size of the step, and lines across are the levels beside it.",
     };
-    let place =
-        if climb.levels.is_empty() { String::new() } else { format!(" at {}", levels(&climb.levels)) };
-    ClimbView { climb, title: format!("{}{place}", climb.response), figure: along.figure() }
+    let reason = climb.rungs.iter().find_map(|rung| rung.reason.clone());
+    ClimbView { climb, title: title(climb), figure: along.figure(), absent: reason.unwrap_or_default() }
 }

@@ -5,7 +5,7 @@ mod bench;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
@@ -33,6 +33,16 @@ const SAMPLES: u64 = 10;
 const GOAL_MS: f64 = 5000.0;
 const GOAL_MIB: f64 = 500.0;
 const GOAL_MB: f64 = 5.0;
+/// Of the time between frames: 30 frames a second, which software alone can draw.
+const GOAL_FRAME: f64 = 34.0;
+const FRAMES: &str = "new Promise(done => { const gaps = []; let last = 0; const step = now => {
+  if (last) gaps.push(now - last);
+  last = now;
+  window.scrollBy(0, 200);
+  if (gaps.length < 300) return requestAnimationFrame(step);
+  gaps.sort((a, b) => a - b);
+  done([performance.getEntriesByType('navigation')[0].loadEventEnd, gaps[149], gaps[284], gaps[299]]);
+}; requestAnimationFrame(step); })";
 /// What the record's copy of its campaign needs for `report` to read it.
 const CAMPAIGN: &str = "campaign: scan
 question: Is the new scanner faster?
@@ -72,9 +82,44 @@ fn main() {
         size("samples.csv")
     );
     println!("goal {GOAL_MS} ms, {GOAL_MIB} MiB, {GOAL_MB} MB {met}");
+    match scrolled(&record.join("index.html")) {
+        Ok([opened, half, most, worst]) => println!(
+            "Chromium opens it in {opened:.0} ms; between frames while it scrolls {half:.0} ms (median), {most:.0} ms (95 %), \
+             {worst:.0} ms (longest)   goal {GOAL_FRAME} ms for 95 % {}",
+            verdict(most <= GOAL_FRAME)
+        ),
+        Err(why) => println!("scrolling was not measured: {why}"),
+    }
     if std::env::args().any(|a| a == "--keep") {
         println!("record {}", home.keep().join("scan").join(RECORD).display());
     }
+}
+
+/// Milliseconds until the page is open; and of the gaps between 300 frames, each 200 pixels further down, the median,
+/// the 95th percentile and the longest.
+fn scrolled(page: &Path) -> Result<[f64; 4], String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| folder.join("target"), PathBuf::from);
+    let modules = target.join("browser/node_modules");
+    if !modules.join("playwright-core").is_dir() {
+        return Err(format!("{} has no playwright-core; tests/prepare installs it", modules.display()));
+    }
+    let view = json!({"page": page, "width": 1400, "ask": {"frames": FRAMES}});
+    let mut child = Command::new("node")
+        .arg(folder.join("tests/browser/look.cjs"))
+        .env("FIELDTRIAL_BROWSER_MODULES", modules)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("node: {error}"))?;
+    let task = json!({"browser": "chromium", "views": [view]}).to_string();
+    child.stdin.take().expect("a pipe").write_all(task.as_bytes()).map_err(|error| error.to_string())?;
+    let output = child.wait_with_output().map_err(|error| error.to_string())?;
+    let seen: serde_json::Value = serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("no answer of the browser: {error}"))?;
+    let numbers: Vec<f64> =
+        serde_json::from_value(seen[0]["answers"]["frames"].clone()).map_err(|_| seen.to_string())?;
+    numbers.try_into().map_err(|_| seen.to_string())
 }
 
 /// Waits for a program to end well; its peak of resident memory in MiB.

@@ -63,6 +63,15 @@ impl Desk {
         process::finish(&mut self.command(args), Duration::from_secs(120))
     }
 
+    /// A schema as the program prints it, which must be the one that is shipped in schemas/.
+    pub fn schema(&self, of: &str) -> serde_json::Value {
+        let printed = self.fieldtrial(&["schema", of]).stdout;
+        let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("schemas/{of}.schema.json"));
+        let same = std::fs::read(shipped).is_ok_and(|file| file == printed);
+        assert!(same, "run: fieldtrial schema {of} > schemas/{of}.schema.json");
+        serde_json::from_slice(&printed).expect("a schema is JSON")
+    }
+
     /// The one record below a reports folder.
     pub fn record(&self, reports: &str) -> PathBuf {
         only_record(&self.path().join(reports))

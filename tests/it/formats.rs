@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus};
 
-use crate::desk::{Desk, code, csv_rows, stderr, stdout};
+use crate::desk::{COMMANDS, Desk, code, csv_rows, stderr, stdout};
 use crate::exported::{FORMULA, copy, text};
 use crate::process::told;
 
@@ -326,5 +326,14 @@ fn nobody_pays_for_parquet_who_does_not_ask_for_it() {
         let output = desk.fieldtrial(&["export", &text(&record), "--format", "parquet"]);
         assert_eq!(code(&output), 2, "{}", told(&output));
         assert!(stderr(&output).contains("cargo build --release --features parquet"), "{}", told(&output));
+    }
+}
+
+#[test]
+fn every_schema_that_is_shipped_is_the_one_that_is_printed() {
+    let desk = Desk::new(COMMANDS);
+    for of in ["campaign", "hosts", "dead-ends", "findings", "comparison", "gate", "ladder"] {
+        let schema = desk.schema(of);
+        jsonschema::validator_for(&schema).unwrap_or_else(|error| panic!("{of}: {error}"));
     }
 }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::desk::{Desk, code, stdout};
+use crate::browser::look;
+use crate::desk::{Desk, code, csv_rows, stdout};
 use crate::process::told;
 
 /// Enough that reading and summing it takes many times what starting a program does, on any machine.
@@ -94,6 +95,55 @@ fn the_release_that_reads_everything_is_named_and_the_control_stands_after_it() 
 }
 
 #[test]
+fn the_page_of_a_ladder_has_every_run_the_cliff_and_what_was_refused() {
+    let shelf = Shelf::new();
+    for (version, script) in [("1.0", GOOD), ("1.1", GOOD), ("1.2", WRONG), ("1.3", BAD), ("1.4<b>", BAD)] {
+        shelf.release(version, script);
+    }
+    let (_, answer) = shelf.climb(&["--control", "1.3"]);
+    jsonschema::validate(&shelf.desk.schema("ladder"), &answer).unwrap_or_else(|e| panic!("{e}: {answer}"));
+    let record = shelf.desk.path().join(answer["steps"][0]["record"].as_str().unwrap());
+    let text = |name: &str| std::fs::read_to_string(record.join(name)).unwrap();
+    let (page, ladder) = (text("ladder.html"), text("ladder.json"));
+    assert!(page.contains("1.2 was refused: it gives another answer than the control."), "{page}");
+    assert!(page.contains("between 1.1 and 1.3"), "{page}");
+    assert!(page.contains("1.4&lt;b&gt;") && !page.contains("1.4<b>"), "{page}");
+    let link = "<a href=\"ladder.html\">";
+    assert!(text("index.html").contains(link), "its record leads to it");
+    let index = std::fs::read_to_string(record.join("../index.html")).unwrap();
+    let name = record.file_name().unwrap().to_string_lossy().into_owned();
+    assert!(index.contains(&format!("{name}/ladder.html")), "and so does its campaign: {index}");
+
+    // What is derived is built again from the journal.
+    for file in ["ladder.html", "index.html"] {
+        std::fs::remove_file(record.join(file)).unwrap();
+    }
+    let output = shelf.desk.fieldtrial(&["report", record.to_str().unwrap()]);
+    assert_eq!(code(&output), 4, "a release is refused: {}", told(&output));
+    assert_eq!((text("ladder.html"), text("ladder.json")), (page, ladder));
+    assert!(text("index.html").contains(link));
+
+    let measured = csv_rows(&record.join("runs.csv")).iter().filter(|r| r["outcome"] == "measured").count();
+    let marks = "document.querySelector('.broad svg').querySelectorAll('g > title').length";
+    let dots = "Array.from(document.querySelector('.broad svg').querySelectorAll('path.dust')).reduce((n, p) => n + p.getAttribute('d').split('M').length - 1, 0)";
+    let wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+    let ask = serde_json::json!({"marks": marks, "dots": dots, "wide": wide,
+                                 "cuts": "document.querySelector('.broad svg').querySelectorAll('.cut').length"});
+    let views = [
+        serde_json::json!({"width": 1300, "axe": true, "ask": ask}),
+        serde_json::json!({"width": 390, "height": 800, "dark": true, "axe": true, "ask": ask}),
+        serde_json::json!({"script": false, "ask": ask}),
+    ];
+    let path = record.join("ladder.html");
+    let Some(seen) = look(&path, &views) else { return };
+    for seen in seen {
+        seen.is_quiet(&path);
+        assert_eq!((seen.number("marks"), seen.number("dots")), (5, measured as u64), "of five releases");
+        assert!(seen.number("cuts") > 0 && seen.number("wide") <= 1, "{:?}", seen.answers);
+    }
+}
+
+#[test]
 fn a_bisection_measures_a_grid_and_then_only_between_the_two_ends_of_the_cliff() {
     let shelf = Shelf::new();
     for patch in 0..12 {
@@ -132,7 +182,7 @@ fn a_release_that_answers_otherwise_is_never_timed_and_equal_ones_have_no_cliff(
     assert_eq!((&read["rungs"][1]["median"], &read["rungs"][0]["n"]), (&Value::Null, &4.into()), "{answer}");
     assert!(read["rungs"][1]["reason"].as_str().unwrap().starts_with("refused"), "{answer}");
     assert_eq!(read["found"]["changes"], serde_json::json!([]), "{answer}");
-    assert!(read["control"].as_str().unwrap().starts_with("no change was found"), "{answer}");
+    assert!(read["control"].as_str().unwrap().starts_with("No change was found"), "{answer}");
 }
 
 #[test]
