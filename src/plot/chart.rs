@@ -21,7 +21,6 @@ pub struct Side<'t> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mark {
     pub x: f64,
-    /// Not finite: there is no value, and a cross stands at the upper edge.
     pub y: f64,
     pub label: String,
     pub href: Option<String>,
@@ -62,6 +61,8 @@ pub enum Layer {
         series: usize,
         marks: Vec<Mark>,
     },
+    /// What does not count, at its value where that lies on the axis; beyond it or without one at the edge.
+    Crosses(Vec<Mark>),
     /// Words beside a point.
     Note {
         x: f64,
@@ -172,15 +173,15 @@ impl Chart<'_> {
             }
             Layer::Dots { series, marks } => {
                 for dot in marks {
-                    let px = x.at(dot.x);
-                    let drawn = match dot.y.is_finite() && (!self.y.log || dot.y > 0.0) {
-                        true => mark(*series, px, y.at(dot.y)),
-                        false => {
-                            let path = format!("M{} {}m-3-3l6 6m0-6l-6 6", at(px), at(TOP + 5.0));
-                            format!("<path class=\"gone\" d=\"{path}\"/>")
-                        }
-                    };
-                    svg.labelled(dot.href.as_deref(), &dot.label, &drawn);
+                    svg.labelled(dot.href.as_deref(), &dot.label, &mark(*series, x.at(dot.x), y.at(dot.y)));
+                }
+            }
+            Layer::Crosses(marks) => {
+                for cross in marks {
+                    let py = if cross.y.is_nan() { TOP } else { y.at(cross.y) };
+                    let (px, py) = (at(x.at(cross.x)), at(py.clamp(TOP + 5.0, bottom - 5.0)));
+                    let drawn = format!("<path class=\"gone\" d=\"M{px} {py}m-3-3l6 6m0-6l-6 6\"/>");
+                    svg.labelled(cross.href.as_deref(), &cross.label, &drawn);
                 }
             }
             Layer::Note { x: px, y: py, text } => {
@@ -210,6 +211,8 @@ fn values(layer: &Layer) -> Vec<(f64, f64)> {
             points.clone()
         }
         Layer::Dots { marks, .. } => marks.iter().map(|m| (m.x, m.y)).collect(),
+        // A run that does not count must not flatten those that do.
+        Layer::Crosses(marks) => marks.iter().map(|m| (m.x, f64::NAN)).collect(),
         Layer::Note { .. } => vec![],
     }
 }

@@ -45,6 +45,7 @@ fn no_coordinate_is_ever_not_a_number() {
             Layer::Steps { series: 2, points: points.clone() },
             Layer::Dust { series: 3, points: points.clone() },
             Layer::Dots { series: 0, marks: points.iter().map(|(x, y)| mark_at(*x, *y)).collect() },
+            Layer::Crosses(points.iter().map(|(x, y)| mark_at(*x, *y)).collect()),
             Layer::Level { at: f64::NAN, series: 0 },
         ]);
         (chart.x.log, chart.y.log) = (log, log);

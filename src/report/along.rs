@@ -63,7 +63,9 @@ impl Along<'_> {
                 label: stop.told.clone(),
                 href: stop.href.clone(),
             };
-            layers.push(Layer::Dots { series: *series, marks: own().map(mark).collect() });
+            let (valued, empty): (Vec<_>, Vec<_>) = own().partition(|(_, stop)| stop.value.is_some());
+            layers.push(Layer::Dots { series: *series, marks: valued.into_iter().map(mark).collect() });
+            layers.push(Layer::Crosses(empty.into_iter().map(mark).collect()));
             legend.push((key(*series), (*name).to_owned()));
         }
         let tick = |value: f64| self.scale.tick(value);

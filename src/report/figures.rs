@@ -55,22 +55,27 @@ pub fn in_order(drawn: &Drawn, cell: &CellSummary, control: Option<&CellId>) -> 
     }
     let mark = |place: &usize| {
         let note = &trail.row(*place).note;
-        let value = trail.value(*place, drawn.response);
-        let told = match value {
-            Some(value) => drawn.scale.with_unit(value),
-            None => note.outcome.name().replace('_', " "),
+        let observed = note.values.get(drawn.response).copied();
+        let outcome = match note.outcome {
+            RunOutcome::Measured => String::new(),
+            other => format!("{}, ", other.name().replace('_', " ")),
         };
+        let told = observed.map_or_else(|| "no value".to_owned(), |v| drawn.scale.with_unit(v));
         Mark {
             x: (*place + 1) as f64,
-            y: value.unwrap_or(f64::NAN),
-            label: format!("run {}, block {}: {told}", place + 1, note.run.block),
+            y: observed.unwrap_or(f64::NAN),
+            label: format!("run {}, block {}: {outcome}{told}", place + 1, note.run.block),
             href: trail.href(*place),
         }
     };
-    let marks: Vec<Mark> = own.iter().map(mark).collect();
-    let points: Vec<(f64, f64)> = marks.iter().map(|m| (m.x, m.y)).collect();
-    let kept: Vec<Mark> =
-        extremes(&points, trail.most_dots()).into_iter().map(|i| marks[i].clone()).collect();
+    let counts = |place: &&usize| trail.value(**place, drawn.response).is_some();
+    let (counted, others): (Vec<&usize>, Vec<&usize>) = own.iter().partition(counts);
+    let thin = |places: Vec<&usize>| -> Vec<Mark> {
+        let marks: Vec<Mark> = places.into_iter().map(mark).collect();
+        let points: Vec<(f64, f64)> = marks.iter().map(|m| (m.x, m.y)).collect();
+        extremes(&points, trail.most_dots()).into_iter().map(|i| marks[i].clone()).collect()
+    };
+    let (kept, crosses) = (thin(counted), thin(others));
     let behind: Vec<(f64, f64)> = control
         .map_or(&[][..], |control| trail.counted(control))
         .iter()
@@ -88,9 +93,9 @@ pub fn in_order(drawn: &Drawn, cell: &CellSummary, control: Option<&CellId>) -> 
             blocks.push(((place + 1) as f64 - 0.5, block));
         }
     }
-    let gone = kept.iter().filter(|m| !m.y.is_finite()).count();
-    let thinned = if kept.len() < marks.len() {
-        format!(" {} of {} runs are drawn, the lowest and highest among them.", kept.len(), marks.len())
+    let shown = kept.len() + crosses.len();
+    let thinned = if shown < own.len() {
+        format!(" {shown} of {} runs are drawn, the lowest and highest among them.", own.len())
     } else {
         String::new()
     };
@@ -102,7 +107,11 @@ pub fn in_order(drawn: &Drawn, cell: &CellSummary, control: Option<&CellId>) -> 
         legend.push((key(0), "control".to_owned()));
     }
     layers.push(Layer::Dots { series, marks: kept });
-    let crosses = if gone > 0 { " A cross is a run without a value." } else { "" };
+    let said = match crosses.is_empty() {
+        true => "",
+        false => " A cross is a run that does not count, at what had been observed or at the edge.",
+    };
+    layers.push(Layer::Crosses(crosses));
     let tick = |v: f64| drawn.scale.tick(v);
     let svg = Chart {
         told: format!(
@@ -132,7 +141,7 @@ pub fn in_order(drawn: &Drawn, cell: &CellSummary, control: Option<&CellId>) -> 
     .draw()?;
     Some(FigureView {
         svg,
-        caption: format!("Every run in its order; lines mark where blocks begin.{crosses}{thinned}"),
+        caption: format!("Every run in its order; lines mark where blocks begin.{said}{thinned}"),
         key: legend,
     })
 }

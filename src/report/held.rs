@@ -4,17 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::number::plural;
 use super::origin::flatten;
 use crate::evidence::fold::Evidence;
 
 /// Facts that tell hosts apart anyway and say nothing of the numbers, or that move by themselves.
 const OWN: [&str; 8] = ["hostname", "boot_id", "machine_id", "load_1m", "uptime", "time", "mac", "address"];
 
+/// Rows of what jobs were held to; the journal has all.
+const MOST: usize = 40;
+
 /// Held, moved and different, as sentences of one host or several.
 #[derive(Debug, Serialize)]
 pub struct HeldView {
     /// Host, setting and its change; equal ones of several sessions are one.
     pub held: Vec<(String, String)>,
+    /// What single jobs were held to, as it was found on the host: role and host, what, in how many jobs.
+    pub jobs: Vec<(String, String, String)>,
     /// Host, fact, before, after, when.
     pub moved: Vec<[String; 5]>,
     /// Fact, and each value with the hosts that have it.
@@ -35,10 +41,31 @@ pub fn held(evidence: &Evidence) -> HeldView {
         stuck.into_iter().flat_map(|(host, stuck)| stuck.iter().map(move |s| (host.to_owned(), s.clone())));
     HeldView {
         held: settings.into_iter().collect(),
+        jobs: jobs(evidence),
         moved: moved.collect(),
         differ: differ(evidence),
         stuck: stuck.collect(),
     }
+}
+
+/// Processors and page cache of the jobs that were confined to some, or asked for some state of it.
+fn jobs(evidence: &Evidence) -> Vec<(String, String, String)> {
+    let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for role in evidence.runs.iter().flat_map(|row| &row.note.roles) {
+        let report = &role.report;
+        let cpus = report.cpus.as_ref().map(|cpus| {
+            let list = cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+            format!("processors {list} alone")
+        });
+        let cache = report.cache.map(|cache| {
+            let state = super::view::word(cache.asked);
+            format!("inputs {state} in the page cache, {} of {} pages there", cache.resident, cache.pages)
+        });
+        for held in cpus.into_iter().chain(cache) {
+            *found.entry((format!("{} on {}", role.title(), role.host), held)).or_default() += 1;
+        }
+    }
+    found.into_iter().take(MOST).map(|((of, held), n)| (of, held, plural(n, "job"))).collect()
 }
 
 /// Facts that are not the same on all hosts.

@@ -4,6 +4,8 @@ use super::page;
 use crate::analysis::judge::judge;
 use crate::evidence::example::{self, Record};
 use crate::model::arm::ArmKind;
+use crate::model::job::{End, PageCache};
+use crate::model::observed::Residency;
 use crate::model::outcome::{Fate, RunOutcome};
 use crate::model::work_counts::WorkCounts;
 
@@ -51,6 +53,56 @@ fn a_block_with_a_timeout_is_an_open_end_of_the_forest_and_a_cross_in_the_order(
     assert_eq!(card.matches("<path class=\"s1\"").count(), 7 + 1, "seven values and the legend");
     assert!(card.contains("block 8: timed out") && card.contains("7 measured + 1 timed out"), "{card}");
     assert!(html.contains("timed out count and lie beyond"), "the distribution says so");
+}
+
+#[test]
+fn a_rejected_run_is_a_cross_at_what_it_had_and_flattens_nothing() {
+    let with = |rejected: f64| {
+        let mut record = Record::pairs(&[1.0, 1.1, 0.9, 1.0, 1.05, 1.0], &[1.5, 1.6, 1.4, 1.5, 1.5, 1.45]);
+        let (old, new) =
+            (example::cell_id(&[("size", "1")], "old"), example::cell_id(&[("size", "1")], "new"));
+        record.block(7, None, &[&old, &new]);
+        record.measured(&old, 7, 1.0);
+        let mut run = example::run(&new.0, 7, rejected);
+        (run.outcome, run.reason) = (RunOutcome::Rejected, Some("it lost 3 frames".into()));
+        record.run(run);
+        let card = rendered(&record);
+        part(&card, "<article class=\"card\" id=\"cell=size=1/new\"", "</article>").to_owned()
+    };
+    let height = |card: &str| -> f64 {
+        let path = card.split("class=\"gone\" d=\"M").nth(1).expect("a cross");
+        path.split([' ', 'm']).nth(1).expect("its height").parse().expect("a number")
+    };
+    let (low, middle, beyond) = (with(0.95), with(1.2), with(60.0));
+    assert!(
+        height(&low) > height(&middle) && height(&middle) > height(&beyond),
+        "a higher value stands higher"
+    );
+    assert!(
+        beyond.contains("block 7: rejected, 60") && beyond.contains("A cross is a run that does not count")
+    );
+    let values = |card: &str| -> Vec<String> {
+        card.split("<path class=\"s1\" d=\"")
+            .skip(1)
+            .map(|mark| mark.split('"').next().unwrap_or("").into())
+            .collect()
+    };
+    assert_eq!(values(&middle), values(&beyond), "an outlier that does not count moves no other run");
+}
+
+#[test]
+fn processors_and_page_cache_of_jobs_are_told_as_the_host_found_them() {
+    let mut record = Record::pairs(&[1.0, 1.1], &[1.5, 1.6]);
+    for row in &mut record.evidence.runs {
+        let mut role = example::role("run", "h1", "scan", End::Exited(0));
+        role.report.cpus = Some(vec![1, 3]);
+        role.report.cache = Some(Residency { asked: PageCache::Cold, pages: 12, resident: 0 });
+        row.note.roles = vec![role];
+    }
+    let html = rendered(&record);
+    let hosts = part(&html, "id=\"hosts\"", "</section>");
+    assert!(hosts.contains("<strong>run on h1</strong>: processors 1, 3 alone, in 4 jobs"), "{hosts}");
+    assert!(hosts.contains("inputs cold in the page cache, 0 of 12 pages there, in 4 jobs"), "{hosts}");
 }
 
 /// Two changes alone and together, with forty units of work in each run.
