@@ -195,19 +195,8 @@ fn rejected_row<'e>(
 mod tests {
     use super::*;
     use crate::evidence::event::Sample;
-    use crate::evidence::example::{self, Record};
+    use crate::evidence::example::{self, Record, Table};
     use crate::model::arm::ArmKind;
-
-    fn read(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
-        let mut reader = csv::Reader::from_reader(text.as_bytes());
-        let header = reader.headers().expect("header").iter().map(str::to_owned).collect();
-        let rows = reader.records().map(|r| r.expect("row").iter().map(str::to_owned).collect()).collect();
-        (header, rows)
-    }
-
-    fn column(header: &[String], name: &str) -> usize {
-        header.iter().position(|h| h == name).unwrap_or_else(|| panic!("no column {name} in {header:?}"))
-    }
 
     #[test]
     fn every_sample_is_a_row_with_its_unit() {
@@ -218,11 +207,9 @@ mod tests {
         let sample = Sample { metric: "wall_time".into(), at_ns: 5, value: 0.25, settling: true, step: None };
         run.samples = vec![sample.clone(), Sample { settling: false, ..sample }];
         record.run(run);
-        let (header, rows) = read(&samples(&record.evidence).csv());
-        assert_eq!(rows.len(), 2);
-        assert_eq!(rows[0][column(&header, "unit")], "s");
-        assert_eq!(rows[0][column(&header, "settling")], "true");
-        assert_eq!(rows[1][column(&header, "settling")], "false");
+        let table = Table::of(&samples(&record.evidence).csv());
+        assert_eq!(table.column("unit"), ["s", "s"]);
+        assert_eq!(table.column("settling"), ["true", "false"]);
     }
 
     #[test]
@@ -241,11 +228,9 @@ mod tests {
         record.measured(&old, 1, 1.0);
         record.ended(&new, 1, RunOutcome::Rejected, "lost 3 frames");
         let loss = Loss { cell: new.clone(), reason: "slower".into(), evidence: "ratio 1.4".into() };
-        let (header, rows) = read(&rejected(&record.evidence, &[loss]).csv());
-        let stage = column(&header, "stage");
-        let stages: Vec<&str> = rows.iter().map(|r| r[stage].as_str()).collect();
-        assert_eq!(stages, ["proof", "rule", "acceptance", "loss"]);
-        assert_eq!(rows[2][column(&header, "reason")], "lost 3 frames");
-        assert_eq!(rows[0][column(&header, "evidence")], "1532 != 1519");
+        let table = Table::of(&rejected(&record.evidence, &[loss]).csv());
+        assert_eq!(table.column("stage"), ["proof", "rule", "acceptance", "loss"]);
+        assert_eq!(table.at(2, "reason"), "lost 3 frames");
+        assert_eq!(table.at(0, "evidence"), "1532 != 1519");
     }
 }

@@ -217,21 +217,10 @@ fn roles(evidence: &Evidence) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::evidence::event::Event;
-    use crate::evidence::example::{self, Record};
+    use crate::evidence::example::{self, Record, Table};
     use crate::model::arm::ArmKind;
     use crate::model::cell::RunKey;
     use crate::model::outcome::{Fate, RunOutcome};
-
-    fn read(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
-        let mut reader = csv::Reader::from_reader(text.as_bytes());
-        let header = reader.headers().expect("header").iter().map(str::to_owned).collect();
-        let rows = reader.records().map(|r| r.expect("row").iter().map(str::to_owned).collect()).collect();
-        (header, rows)
-    }
-
-    fn column(header: &[String], name: &str) -> usize {
-        header.iter().position(|h| h == name).unwrap_or_else(|| panic!("no column {name} in {header:?}"))
-    }
 
     #[test]
     fn every_attempt_is_a_row_with_its_outcome_and_what_was_observed() {
@@ -255,18 +244,16 @@ mod tests {
 
         let text = runs(&record.evidence).csv();
         assert!(text.contains(",-5.55,"), "a number is never quoted: {text}");
-        let (header, rows) = read(&text);
-        let at = |name: &str| column(&header, name);
-        let outcomes: Vec<&str> = rows.iter().map(|r| r[at("outcome")].as_str()).collect();
-        assert_eq!(outcomes, ["measured", "timed_out", "failed", "interrupted"]);
-        assert_eq!(rows[1][at("arm")], "'=new");
-        assert_eq!(rows[1][at("reason")], "'-60 s, the deadline");
-        assert_eq!(rows[1][at("wall_time (s)")], "60");
-        assert_eq!((rows[1][at("run.signal")].as_str(), rows[1][at("run.exit_status")].as_str()), ("9", ""));
-        assert_eq!(rows[1][at("run.command")], "scan 'a b'");
-        assert_eq!(rows[2][at("absent")], "wall_time: died");
-        assert_eq!((rows[1][at("attempt")].as_str(), rows[2][at("attempt")].as_str()), ("1", "2"));
-        assert!(rows.iter().all(|r| r[at("began_at")].starts_with("2026-")), "{rows:?}");
-        assert_eq!(rows[3][at("ended_at")], "2026-11-30T11:00:00Z");
+        let table = Table::of(&text);
+        assert_eq!(table.column("outcome"), ["measured", "timed_out", "failed", "interrupted"]);
+        assert_eq!(table.at(1, "arm"), "'=new");
+        assert_eq!(table.at(1, "reason"), "'-60 s, the deadline");
+        assert_eq!(table.at(1, "wall_time (s)"), "60");
+        assert_eq!((table.at(1, "run.signal"), table.at(1, "run.exit_status")), ("9", ""));
+        assert_eq!(table.at(1, "run.command"), "scan 'a b'");
+        assert_eq!(table.at(2, "absent"), "wall_time: died");
+        assert_eq!(table.column("attempt")[1..3], ["1", "2"]);
+        assert!(table.column("began_at").iter().all(|at| at.starts_with("2026-")), "{:?}", table.rows);
+        assert_eq!(table.at(3, "ended_at"), "2026-11-30T11:00:00Z");
     }
 }

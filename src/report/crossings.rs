@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::number::Scale as Unit;
 use super::number::short;
+use super::view::anchor;
 use crate::analysis::every_pair::{Pair, Square};
 use crate::analysis::factorial::made;
 use crate::analysis::findings::{CellSummary, Findings};
@@ -14,6 +15,8 @@ use crate::plot::{Chart, Layer, Mark, Side, chart, key};
 
 /// Squares that are drawn; `findings.json` has all.
 const MOST_SQUARES: usize = 12;
+/// Cells of a corner that are named.
+const MOST_CELLS: usize = 4;
 
 /// The interactions of one response.
 #[derive(Debug, Serialize)]
@@ -50,6 +53,8 @@ pub struct CornerView {
     pub median: String,
     /// Outcomes of all of its runs.
     pub runs: String,
+    /// Address and id of its cells, where they are few enough to name.
+    pub cells: Vec<(String, String)>,
     /// Success, timeout, transport error and wrong answer of its units of work.
     pub work: Option<[u64; 4]>,
 }
@@ -129,6 +134,10 @@ fn square(
             n: found.n,
             median: found.median.map_or("none".to_owned(), |m| unit.text(m)),
             runs: super::cells::counts(&outcomes),
+            cells: match cells.len() {
+                0..=MOST_CELLS => cells.iter().map(|c| (anchor(&c.cell), c.cell.0.clone())).collect(),
+                _ => vec![],
+            },
             work: (!work.is_empty()).then(|| {
                 [sum(|w| w.success), sum(|w| w.timeout), sum(|w| w.transport_error), sum(|w| w.wrong_answer)]
             }),

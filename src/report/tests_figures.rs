@@ -150,6 +150,9 @@ fn the_four_corners_of_an_interaction_have_their_counts_and_start_from_the_contr
         let row: String = counts.map(|n| format!("<td class=\"num\">{n}</td>")).concat();
         assert!(section.contains(&row), "{counts:?}: {section}");
     }
+    for cell in ["permits=1/old", "permits=2/old", "permits=1/long", "permits=2/long"] {
+        assert_eq!(section.matches(&format!("href=\"#cell={cell}\"")).count(), 1, "a way to {cell}");
+    }
     let card = part(&html, "<article class=\"card\" id=\"cell=permits=1/long\"", "</article>");
     assert!(
         card.contains("240 units = 30 success + 210 timeout + 0 transport error + 0 wrong answer"),
