@@ -13,6 +13,32 @@ use crate::model::job::{Captured, End, JobReport};
 use crate::model::outcome::{Fate, RunOutcome};
 use crate::model::response::{Better, Response};
 
+/// A CSV text as its heading and its rows.
+pub struct Table {
+    heading: Vec<String>,
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub fn of(text: &str) -> Table {
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let heading = reader.headers().expect("a heading").iter().map(str::to_owned).collect();
+        let rows = reader.records().map(|r| r.expect("a row").iter().map(str::to_owned).collect()).collect();
+        Table { heading, rows }
+    }
+
+    /// One field by the number of its row and the name of its column.
+    pub fn at(&self, row: usize, column: &str) -> &str {
+        let place = self.heading.iter().position(|name| name == column);
+        &self.rows[row][place.unwrap_or_else(|| panic!("no column {column} in {:?}", self.heading))]
+    }
+
+    /// A whole column.
+    pub fn column(&self, name: &str) -> Vec<&str> {
+        (0..self.rows.len()).map(|row| self.at(row, name)).collect()
+    }
+}
+
 /// A record under construction; every event gets a time one second after the one before.
 pub struct Record {
     pub evidence: Evidence,
@@ -215,33 +241,7 @@ impl Record {
         self.push(Event::RunEnded(Box::new(note)));
     }
 
-    /// A CSV text as its heading and its rows.
-pub struct Table {
-    heading: Vec<String>,
-    pub rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    pub fn of(text: &str) -> Table {
-        let mut reader = csv::Reader::from_reader(text.as_bytes());
-        let heading = reader.headers().expect("a heading").iter().map(str::to_owned).collect();
-        let rows = reader.records().map(|r| r.expect("a row").iter().map(str::to_owned).collect()).collect();
-        Table { heading, rows }
-    }
-
-    /// One field by the number of its row and the name of its column.
-    pub fn at(&self, row: usize, column: &str) -> &str {
-        let place = self.heading.iter().position(|name| name == column);
-        &self.rows[row][place.unwrap_or_else(|| panic!("no column {column} in {:?}", self.heading))]
-    }
-
-    /// A whole column.
-    pub fn column(&self, name: &str) -> Vec<&str> {
-        (0..self.rows.len()).map(|row| self.at(row, name)).collect()
-    }
-}
-
-/// A run that took `seconds`.
+    /// A run that took `seconds`.
     pub fn measured(&mut self, cell: &CellId, block: u32, seconds: f64) {
         self.run(run(&cell.0, block, seconds));
     }
