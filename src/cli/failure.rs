@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::exit::Exit;
 use super::voice::{aside, painted_aside};
-use crate::record::RecordError;
+use crate::record::{Folder, RecordError};
 use crate::yaml::{Complaint, Source, render};
 
 /// What a command answers: the exits that hold, or why it could not go on.
@@ -62,9 +62,17 @@ impl From<RecordError> for Failure {
             RecordError::Io { .. } => Failure::Workstation(format!(
                 "{error}\nnext: see that the folder can be written and has room; `run --reports DIR` names another"
             )),
-            RecordError::NotARecord { .. } => Failure::Input(format!(
-                "{error}\nnext: name a folder like reports/CAMPAIGN/RECORD; `ls reports/*` shows them"
-            )),
+            RecordError::NotARecord { ref path } => {
+                let next = match Folder::newest(path, "") {
+                    Some(record) => {
+                        format!("name one of the records in it; the newest is {}", record.path().display())
+                    }
+                    None => {
+                        "name a folder like reports/CAMPAIGN/RECORD; `ls reports/*` shows them".to_owned()
+                    }
+                };
+                Failure::Input(format!("{error}\nnext: {next}"))
+            }
             RecordError::Pruned { .. } => Failure::Input(format!(
                 "{error}\nnext: open its index.html; what was removed stands in its pruned.json"
             )),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::derive::derive;
 use super::failure::Failure;
+use super::voice::aside;
 use crate::analysis::rungs::climbs;
 use crate::record::{Folder, RecordError, read};
 use crate::report::ladder::{Ladder, Step, VERSION, ladder_page};
@@ -33,23 +34,18 @@ pub fn again(folder: &Folder) -> Result<(), Failure> {
         return Err(damaged(format!("it has version {}; use a newer fieldtrial", ladder.version)));
     }
     for step in &mut ladder.steps {
-        match beside(folder, step) {
-            Ok(Some(there)) => renew(step, &there)?,
-            Ok(None) => {}
-            Err(error) => return Err(error.into()),
+        let renewed = beside(folder, step).map_or(Ok(()), |there| renew(step, &there));
+        if let Err(error) = renewed {
+            aside(format_args!("{error}; the ladder keeps what was known of that record"));
         }
     }
     put(folder, &ladder)
 }
 
-/// The record of a step, in the same folder as this one's.
-fn beside(folder: &Folder, step: &Step) -> Result<Option<Folder>, RecordError> {
-    let name = Path::new(&step.record).file_name();
-    let path = std::path::absolute(folder.path()).ok().and_then(|own| Some(own.parent()?.join(name?)));
-    match path.filter(|path| path.is_dir()).map(|path| Folder::open(&path)) {
-        None | Some(Err(RecordError::Pruned { .. })) => Ok(None),
-        Some(there) => there.map(Some),
-    }
+/// The record of a step, in the same folder as this one's; None where it is not there any more.
+fn beside(folder: &Folder, step: &Step) -> Option<Folder> {
+    let own = std::path::absolute(folder.path()).ok()?;
+    Folder::open(&own.parent()?.join(Path::new(&step.record).file_name()?)).ok()
 }
 
 fn renew(step: &mut Step, there: &Folder) -> Result<(), RecordError> {

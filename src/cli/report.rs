@@ -19,7 +19,10 @@ pub fn report(args: &ReportArgs) -> Outcome {
     let folder = Folder::open(&args.record)?;
     let read = whole(&folder)?;
     let findings = derive(&folder, &read.evidence)?;
-    ladder_files::again(&folder)?;
+    if let Err(failure) = ladder_files::again(&folder) {
+        failure.print();
+        aside("the report of the record is whole; only the page of its ladder was not built again");
+    }
     let text = terminal(&read.evidence, &findings, &look(args.ascii));
     print_answer(&folder, &findings, &text, args.json)?;
     // What follows reads the findings of every record, and those of this one may be large.

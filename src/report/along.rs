@@ -3,10 +3,13 @@
 use super::figures::FigureView;
 use super::number::{Scale, plural};
 use crate::analysis::change_point::{ChangePoint, ChangePoints, step};
-use crate::plot::{Chart, Layer, Mark, Side, key};
+use crate::plot::{Chart, Layer, Mark, Side, chart, key};
 
-const WIDTH: f64 = 720.0;
-const HEIGHT: f64 = 260.0;
+/// Of a figure with many stops; one with few fits a phone.
+const WIDEST: f64 = 720.0;
+/// Room for the name of one stop.
+const STOP: f64 = 56.0;
+const HEIGHT: f64 = 240.0;
 
 /// One place of the order.
 #[derive(Debug, Clone, Default)]
@@ -92,7 +95,7 @@ impl Along<'_> {
                 named: vec![],
             },
             layers,
-            width: WIDTH,
+            width: (60.0 + STOP * self.stops.len() as f64).clamp(chart::NARROW, WIDEST),
             height: HEIGHT,
         }
         .draw()

@@ -200,14 +200,18 @@ fn level(ladder: &Ladder, release: &Released, response: &str) -> String {
     let of = |climb: &Climb| -> Option<String> {
         let own: &Rung = climb.rungs.iter().find(|rung| rung.release == release.name)?;
         let scale = Scale::of(climb.rungs.iter().filter_map(|rung| rung.median), &climb.unit);
+        let place =
+            if climb.levels.is_empty() { String::new() } else { format!("{}: ", levels(&climb.levels)) };
         Some(match own.median {
-            Some(median) => format!("{} (n = {})", scale.with_unit(median), own.n),
+            Some(median) => format!("{place}{} (n = {})", scale.with_unit(median), own.n),
             None => own.reason.clone().unwrap_or_else(|| "no value".to_owned()),
         })
     };
     let found = ladder.steps.iter().rev().find_map(|step| {
         let climbs = step.climbs.iter().filter(|climb| climb.response == response);
-        let texts: Vec<String> = climbs.filter_map(of).collect();
+        let mut texts: Vec<String> = climbs.filter_map(of).collect();
+        // A release is turned down at every grid point for the same reason.
+        texts.dedup();
         (!texts.is_empty()).then(|| texts.join("; "))
     });
     found.unwrap_or_else(|| "not measured".to_owned())

@@ -279,3 +279,25 @@ fn a_long_id_is_broken_and_leaves_the_numbers_whole() {
     assert!(text.contains("│   -column/new ") && text.contains("1.3693 [1.2500–1.5000]"), "{text}");
     assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
 }
+
+#[test]
+fn a_large_grid_is_cut_short_where_a_reader_would_drown_and_says_so() {
+    let mut record = Record::open(&[("new", ArmKind::Treatment)], 1);
+    let levels: Vec<String> = (1..=150).map(|size| size.to_string()).collect();
+    if let Some(opening) = record.evidence.opening.as_mut() {
+        opening.variables = [("size".to_owned(), levels.clone())].into();
+    }
+    for size in &levels {
+        for arm in ["old", "new"] {
+            record.cell(&[("size", size)], arm, Fate::Live, None);
+        }
+    }
+    let findings = judge(&record.evidence);
+    let text = table(&findings, 100);
+    assert!(text.contains("and 100 more cells, which the page has"), "{text}");
+    assert_eq!(text.lines().filter(|line| line.contains("size=")).count(), 200);
+    let html = page(&record.evidence, &findings).expect("page");
+    assert!(html.contains("<summary>and 138 more levels, up to 150</summary>"));
+    assert_eq!(html.matches("<span class=\"level\">").count(), 12, "the rest is a click away");
+    assert!(levels.iter().all(|size| html.contains(&format!("cell=size={size}/new"))), "every cell is there");
+}

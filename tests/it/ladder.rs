@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::browser::look;
-use crate::desk::{Desk, code, csv_rows, stdout};
+use crate::desk::{Desk, code, csv_rows, stderr, stdout};
 use crate::process::told;
 
 /// Enough that reading and summing it takes many times what starting a program does, on any machine.
@@ -122,6 +122,12 @@ fn the_page_of_a_ladder_has_every_run_the_cliff_and_what_was_refused() {
     assert_eq!(code(&output), 4, "a release is refused: {}", told(&output));
     assert_eq!((text("ladder.html"), text("ladder.json")), (page, ladder));
     assert!(text("index.html").contains(link));
+    let whole = text("ladder.json");
+    std::fs::write(record.join("ladder.json"), "{}").unwrap();
+    let output = shelf.desk.fieldtrial(&["report", record.to_str().unwrap()]);
+    assert_eq!(code(&output), 4, "the report is whole without its ladder: {}", told(&output));
+    assert!(stderr(&output).contains("ladder.json: expected a ladder"), "{}", told(&output));
+    std::fs::write(record.join("ladder.json"), whole).unwrap();
 
     let measured = csv_rows(&record.join("runs.csv")).iter().filter(|r| r["outcome"] == "measured").count();
     let marks = "document.querySelector('.broad svg').querySelectorAll('g > title').length";

@@ -112,6 +112,10 @@ fn a_folder_that_is_no_record_and_a_cell_that_is_none_are_told_so() {
     let output = desk.fieldtrial(&["rerun", record.to_str().unwrap(), "--cell", "/othr"]);
     assert_eq!(code(&output), 2, "{}", told(&output));
     assert!(stderr(&output).contains("/other"), "near ids are listed: {}", told(&output));
+    let output = desk.fieldtrial(&["report", "reports/c"]);
+    assert_eq!(code(&output), 2, "{}", told(&output));
+    let newest = format!("the newest is reports/c/{}", record.file_name().unwrap().to_string_lossy());
+    assert!(stderr(&output).contains(&newest), "a campaign's folder leads to its records: {}", told(&output));
 }
 
 #[test]
