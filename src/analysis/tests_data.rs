@@ -280,6 +280,8 @@ fn timeouts_rank_worst_and_open_what_they_bound() {
         assert_eq!(summary.median_bounds.unwrap().low, 10.0);
         let time = summary.time.as_ref().expect("a deadline");
         assert!((time.restricted_mean.unwrap() - 6.671_428_571_428_571).abs() < 1e-12);
+        // Case T06: no average that counts a timeout as twice its limit, under any name.
+        assert!(!serde_json::to_string(findings).expect("JSON").contains("12.38"));
         let effect = answer(findings);
         assert_eq!((effect.timed_out, effect.ratio, effect.verdict), (4, None, Verdict::Inconclusive));
         assert!(effect.bounds.unwrap().high.is_infinite());

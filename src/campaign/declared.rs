@@ -10,6 +10,7 @@ use crate::model::gate::GateRule;
 use crate::model::level::Level;
 use crate::model::quiet::Quiet;
 use crate::model::response::Response;
+use crate::model::retention::Retention;
 use crate::model::until::Until;
 use crate::model::workload::Workload;
 use crate::rule::Rule;
@@ -40,6 +41,8 @@ pub struct Campaign {
     pub hold: IndexMap<String, String>,
     /// What `run --as quiet` does on the hosts first.
     pub quiet: Option<Quiet>,
+    /// What `prune` keeps of its records where it is not told.
+    pub retention: Retention,
     pub steer: Option<Steer>,
     pub workload: Workload,
     /// The untouched control must lose nothing on a link, both ways, before anything on it counts.

@@ -18,6 +18,7 @@ mod parse;
 mod phases;
 mod quiet;
 mod responses;
+mod retention;
 mod role_work;
 mod roles;
 mod rungs;

@@ -5,14 +5,17 @@ use indexmap::IndexMap;
 use super::declared::{Accept, Blocks, Campaign, Exclusion, Expected, Order, Places};
 use super::draft::{Draft, Excluded, Preset};
 use super::work::Field;
-use super::{arms, exclusions, fields, gate, naming, quiet, responses, sense, steer, until, workload};
+use super::{
+    arms, exclusions, fields, gate, naming, quiet, responses, retention, sense, steer, until, workload,
+};
 use crate::model::facts::KNOWN;
 use crate::model::gate::GateRule;
 use crate::model::level::Level;
+use crate::model::retention::Retention;
 use crate::model::setting;
 use crate::yaml::{self, Complaint, Entry, Fields, Source, Span, has_errors, unknown};
 
-pub(super) const KEYS: [&str; 28] = [
+pub(super) const KEYS: [&str; 29] = [
     "campaign",
     "question",
     "hypothesis",
@@ -29,6 +32,7 @@ pub(super) const KEYS: [&str; 28] = [
     "hold",
     "steer",
     "quiet",
+    "retention",
     "workload",
     "baseline",
     "verify",
@@ -131,6 +135,8 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
     draft.blanks_whole = workload.is_some();
     let hosts = hosts(file, draft);
     let quiet = file.get("quiet").map(|entry| quiet::read(entry, draft));
+    let retention =
+        file.get("retention").map_or(Some(Retention::default()), |entry| retention::read(entry, draft));
     let steer = file.get("steer").map(|entry| steer::read(entry, draft));
     let accept = file.get("accept").map_or(Some(Vec::new()), |entry| accept(entry, draft));
     let baseline = file.get("baseline").map_or(Some(false), |entry| baseline(entry, draft));
@@ -167,6 +173,7 @@ fn whole<'a>(file: &Fields<'a>, draft: &mut Draft<'a>) -> Option<Campaign> {
         arms: std::mem::take(&mut draft.arms),
         hold: hold?,
         quiet: quiet.map_or(Some(None), |quiet| quiet.map(Some))?,
+        retention: retention?,
         steer: steer.map_or(Some(None), |steer| steer.map(Some))?,
         workload: workload?,
         baseline: baseline?,

@@ -64,6 +64,9 @@ pub(super) struct CampaignFile {
     /// What `fieldtrial run --as quiet` does on every host before anything is proven there, so that "the box was
     /// busy" can be tested. Without `--as quiet` it does nothing.
     quiet: Option<Quiet>,
+    /// How long `fieldtrial prune` keeps the raw evidence of records. A record goes only where both bounds let it,
+    /// and never while it is published. Default: everything stays.
+    retention: Option<Retention>,
     /// The work of every cell. `${name}` stands for the level of a variable or setting.
     workload: Workload,
     /// What a link must do before anything on it counts.
@@ -88,6 +91,16 @@ pub(super) struct CampaignFile {
     max_cells: Option<Whole>,
     /// Outcomes that are expected and therefore no failure, by cell id; `*` stands for anything.
     expect: Option<Expect>,
+}
+
+/// What is kept of old records.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Retention {
+    /// Records that are younger than so many days stay.
+    days: Option<Whole>,
+    /// So many of the newest records stay.
+    last: Option<Whole>,
 }
 
 /// A quiet host.

@@ -187,7 +187,7 @@ pub struct CancelArgs {
 pub struct PruneArgs {
     /// A record, a campaign file or the name of a campaign; without it all of them
     pub of: Option<PathBuf>,
-    /// Keep what is younger
+    /// Keep what is younger [default, with --keep-last: what the campaign declares as `retention`]
     #[arg(long, value_name = "DAYS")]
     pub keep_days: Option<u64>,
     /// Keep so many of the newest of each campaign

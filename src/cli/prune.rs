@@ -1,7 +1,7 @@
 //! `prune`: makes room by a declared retention, and never at the cost of what is published or runs.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -11,29 +11,40 @@ use super::failure::{Failure, Outcome};
 use super::session::now;
 use super::status::{Standing, standings};
 use super::voice::{answer, answer_json};
+use crate::campaign;
 use crate::gate::publication::Book;
+use crate::model::retention::Retention;
 use crate::record::{Folder, prune as remove, published, raw, read};
 use crate::remote::who;
+use crate::yaml::Source;
 
 pub fn prune(args: &PruneArgs) -> Outcome {
-    if args.keep_days.is_none() && args.keep_last.is_none() {
+    let asked = Retention { days: args.keep_days, last: args.keep_last };
+    let found = standings(&args.reports, args.of.as_deref())?;
+    let policies: Vec<(PathBuf, Retention)> = campaigns(&found)
+        .into_iter()
+        .map(|campaign| {
+            let retention = if asked.is_empty() { declared(&campaign) } else { asked };
+            (campaign, retention)
+        })
+        .collect();
+    if asked.is_empty() && policies.iter().all(|(_, retention)| retention.is_empty()) {
         return Err(Failure::Input(
-            "expected what to keep, found neither --keep-days N nor --keep-last N\n\
+            "expected what to keep, found neither --keep-days N, --keep-last N nor a campaign with `retention`\n\
              next: `fieldtrial prune CAMPAIGN --keep-days 90 --keep-last 10` shows what would go; --yes removes it"
                 .into(),
         ));
     }
-    let found = standings(&args.reports, args.of.as_deref())?;
     let mut rows = vec![];
     let mut freed = 0;
-    for campaign in campaigns(&found) {
+    for (campaign, retention) in policies {
         let official = official(&campaign)?;
         let of: Vec<&Standing> =
             found.iter().filter(|s| s.folder.parent() == Some(campaign.as_path())).collect();
         let newer = |at: usize| (of.len() - 1 - at) as u64;
         for (at, standing) in of.iter().enumerate() {
             let Ok(folder) = Folder::open(&standing.folder) else { continue };
-            let kept = why_kept(args, &folder, standing, &official, newer(at));
+            let kept = why_kept(retention, &folder, standing, &official, newer(at));
             let bytes: u64 = raw(folder.path()).iter().map(|(_, bytes)| bytes).sum();
             if kept.is_none() {
                 if args.yes {
@@ -68,7 +79,15 @@ pub fn prune(args: &PruneArgs) -> Outcome {
     Ok(vec![])
 }
 
-fn campaigns(found: &[Standing]) -> BTreeSet<std::path::PathBuf> {
+/// What the campaign said of it when its newest record was made; nothing where that cannot be read any more.
+fn declared(campaign: &Path) -> Retention {
+    let newest = Folder::newest(campaign, "");
+    let text = newest.and_then(|folder| folder.text(Folder::CAMPAIGN).ok());
+    let parsed = text.map(|text| campaign::parse(&Source::new(Folder::CAMPAIGN, text)));
+    parsed.and_then(|parsed| parsed.campaign).map(|own| own.retention).unwrap_or_default()
+}
+
+fn campaigns(found: &[Standing]) -> BTreeSet<PathBuf> {
     found.iter().filter_map(|standing| standing.folder.parent().map(Path::to_owned)).collect()
 }
 
@@ -79,7 +98,7 @@ fn official(campaign: &Path) -> Result<BTreeSet<String>, Failure> {
 }
 
 fn why_kept(
-    args: &PruneArgs,
+    retention: Retention,
     folder: &Folder,
     standing: &Standing,
     official: &BTreeSet<String>,
@@ -91,10 +110,13 @@ fn why_kept(
     if official.contains(&folder.name()) {
         return Some("it was published".into());
     }
-    if args.keep_last.is_some_and(|last| newer < last) {
-        return Some(format!("one of the last {}", args.keep_last.unwrap_or_default()));
+    if retention.is_empty() {
+        return Some("its campaign declares no retention".into());
     }
-    let days = args.keep_days?;
+    if let Some(last) = retention.last.filter(|last| newer < *last) {
+        return Some(format!("one of the last {last}"));
+    }
+    let days = retention.days?;
     match read(folder).ok().and_then(|read| read.evidence.opened_at.parse::<Timestamp>().ok()) {
         None => Some("its journal does not say when it was begun".into()),
         Some(at) => {

@@ -21,6 +21,7 @@ pub mod phase;
 pub mod proof;
 pub mod quiet;
 pub mod response;
+pub mod retention;
 pub mod role;
 pub mod scale;
 pub mod setting;

@@ -98,12 +98,19 @@ fn pruning_keeps_the_published_the_newest_and_the_history_and_says_what_it_frees
     let campaign = COMMANDS
         .replace("pilot: true\n", "")
         .replace("treatments: [{name: other, change: {text: two}}]\n", "");
-    let desk = Desk::new(&campaign.replace("count: 2", "count: 3"));
+    let desk = Desk::new(&(campaign.replace("count: 2", "count: 3") + "retention: {last: 2, days: 0}\n"));
+    let refused = desk.fieldtrial(&["check", "c.yaml"]);
+    assert!(code(&refused) == 2 && stderr(&refused).contains("`retention.days`"), "{}", told(&refused));
+    desk.write("c.yaml", &(campaign.replace("count: 2", "count: 3") + "retention: {last: 2}\n"));
     for _ in 0..3 {
         let output = desk.fieldtrial(&["run", "c.yaml"]);
         assert_eq!(code(&output), 0, "{}", told(&output));
     }
     let all = records(&desk);
+    let declared = stdout(&desk.fieldtrial(&["prune", "c"]));
+    let first = format!("reports/c/{}: ", all[0].file_name().unwrap().to_string_lossy());
+    let line = declared.lines().find(|line| line.starts_with(&first)).unwrap_or_default();
+    assert!(line.ends_with("would go") && declared.matches("one of the last 2").count() == 2, "{declared}");
     let published = desk.fieldtrial(&[
         "publish",
         all[0].to_str().unwrap(),
@@ -139,5 +146,8 @@ fn pruning_keeps_the_published_the_newest_and_the_history_and_says_what_it_frees
     // Young records stay, and a retention has to be said.
     let output = desk.fieldtrial(&["prune", "c", "--keep-days", "1", "--yes"]);
     assert!(has_raw(&all[2]), "{}", told(&output));
-    assert_eq!(code(&desk.fieldtrial(&["prune", "c", "--yes"])), 2);
+    let undeclared = Desk::new(COMMANDS);
+    assert_eq!(code(&undeclared.fieldtrial(&["run", "c.yaml"])), 0);
+    let output = undeclared.fieldtrial(&["prune", "c", "--yes"]);
+    assert!(code(&output) == 2 && stderr(&output).contains("`retention`"), "{}", told(&output));
 }
