@@ -65,7 +65,9 @@ fn open_folder() -> tempfile::TempDir {
 
 fn copy_of_the_test(folder: &Path) -> PathBuf {
     let program = folder.join("test");
-    fs::copy(env::current_exe().expect("own path"), &program).expect("copy of the test program");
+    // By a process of its own: a program that another test's child still holds open for writing cannot be started.
+    let copied = Command::new("cp").arg(env::current_exe().expect("own path")).arg(&program).status();
+    assert!(copied.is_ok_and(|status| status.success()), "cp of coreutils cannot copy the test program");
     program
 }
 

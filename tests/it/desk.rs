@@ -90,6 +90,13 @@ pub fn only_record(reports: &Path) -> PathBuf {
     found.remove(0)
 }
 
+/// Copies a program that is to be started, by a process of its own: a file that was open for writing here may still
+/// be so in a child of another test that has just been forked, and could not be started then ("text file busy").
+pub fn copy_program(from: impl AsRef<Path>, to: &Path) {
+    let status = Command::new("cp").arg(from.as_ref()).arg(to).status().expect("cp of coreutils");
+    assert!(status.success(), "{} cannot be copied to {}", from.as_ref().display(), to.display());
+}
+
 pub fn code(output: &Output) -> i32 {
     output.status.code().unwrap_or(-1)
 }

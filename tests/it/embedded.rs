@@ -112,8 +112,8 @@ fn an_ordinary_user_gets_the_same_lab_in_a_user_namespace() {
     // Root gives its rights away and runs the test above once more, on copies that the other user can reach.
     let folder = tempfile::Builder::new().prefix("ftuser-").tempdir().unwrap();
     let (test, program) = (folder.path().join("it"), folder.path().join("fieldtrial"));
-    std::fs::copy(std::env::current_exe().unwrap(), &test).unwrap();
-    std::fs::copy(EXE, &program).unwrap();
+    crate::desk::copy_program(std::env::current_exe().unwrap(), &test);
+    crate::desk::copy_program(EXE, &program);
     for path in [folder.path(), &test, &program] {
         std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     }

@@ -181,7 +181,7 @@ fn without_namespaces_a_sweep_ends_the_tree_and_the_report_says_so() {
     // An ordinary user's agent: root gives its rights away first, in a folder that user can enter.
     let exe = state.path().join("agent.sh");
     let binary = state.path().join("fieldtrial");
-    std::fs::copy(EXE, &binary).unwrap();
+    crate::desk::copy_program(EXE, &binary);
     let become_nobody = if is_root() { "setpriv --reuid=65534 --regid=65534 --clear-groups" } else { "" };
     let script = format!("#!/bin/sh\nexec {become_nobody} {} \"$@\"\n", binary.display());
     std::fs::write(&exe, script).unwrap();

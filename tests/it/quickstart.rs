@@ -76,7 +76,7 @@ fn an_ordinary_user_gets_the_same_through_a_user_namespace() {
     }
     let folder = tempfile::tempdir_in("/tmp").unwrap();
     let program = folder.path().join("fieldtrial");
-    std::fs::copy(env!("CARGO_BIN_EXE_fieldtrial"), &program).unwrap();
+    crate::desk::copy_program(env!("CARGO_BIN_EXE_fieldtrial"), &program);
     for (from, name) in
         [("campaigns", "quickstart.yaml"), ("campaigns", "dead-ends.yaml"), ("hosts", "netns.yaml")]
     {

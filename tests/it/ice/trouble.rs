@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::{Ice, PORT, text};
+use crate::desk::copy_program;
 use crate::process::{finish, told};
 use crate::scene::{EXE, exe, is_root};
 use crate::skip::skip;
@@ -218,8 +219,8 @@ fn an_ordinary_user_tests_against_the_same_card() {
     }
     let folder = tempfile::Builder::new().prefix("ftuser-").tempdir().expect("a folder");
     let (test, program) = (folder.path().join("it"), folder.path().join("fieldtrial"));
-    std::fs::copy(std::env::current_exe().expect("own path"), &test).expect("copy");
-    std::fs::copy(exe(), &program).expect("copy");
+    copy_program(std::env::current_exe().expect("own path"), &test);
+    copy_program(exe(), &program);
     for path in [folder.path(), &test, &program] {
         std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("mode");
     }
