@@ -89,6 +89,8 @@ const RIGHT: f64 = 12.0;
 const BOTTOM: f64 = 34.0;
 /// Of a digit of the ticks, in the widest of the usual fonts.
 const LETTER: f64 = 7.0;
+/// Height of a line of words.
+const LINE: f64 = 12.0;
 
 impl Chart<'_> {
     /// The finished figure; None where no layer has a value.
@@ -103,8 +105,14 @@ impl Chart<'_> {
         let x = Axis::over(xs.into_iter().chain(self.x.holds.iter().copied()), self.x.log, wall)?;
         let mut svg = Svg::new(self.width, self.height);
         self.frame(&mut svg, &x, &y, &marks);
+        let mut notes = vec![];
         for layer in &self.layers {
-            self.layer(&mut svg, layer, &x, &y);
+            match layer {
+                Layer::Note { x: px, y: py, text } => {
+                    self.note(&mut svg, (x.at(*px), y.at(*py)), text, &mut notes)
+                }
+                layer => self.layer(&mut svg, layer, &x, &y),
+            }
         }
         Some(svg.finish("chart", &self.told))
     }
@@ -129,6 +137,18 @@ impl Chart<'_> {
         }
         svg.text("l name", (0.0, 10.0), &self.y.name);
         svg.text("r name", (right, self.height - 4.0), &self.x.name);
+    }
+
+    /// Words beside a point, above those that stand there already.
+    fn note(&self, svg: &mut Svg, (px, py): (f64, f64), text: &str, taken: &mut Vec<(f64, f64)>) {
+        let (class, dx) = if px > self.width / 2.0 { ("r in", -7.0) } else { ("l in", 7.0) };
+        let wide = LETTER * text.chars().count() as f64;
+        let (x, mut y) = (px + dx, py - 6.0);
+        while taken.iter().any(|(other, height)| (other - x).abs() < wide && (height - y).abs() < LINE) {
+            y -= LINE;
+        }
+        taken.push((x, y));
+        svg.text(class, (x, y), text);
     }
 
     fn layer(&self, svg: &mut Svg, layer: &Layer, x: &Axis, y: &Axis) {
@@ -184,11 +204,7 @@ impl Chart<'_> {
                     svg.labelled(cross.href.as_deref(), &cross.label, &drawn);
                 }
             }
-            Layer::Note { x: px, y: py, text } => {
-                let half = self.width / 2.0;
-                let (class, dx) = if x.at(*px) > half { ("r in", -7.0) } else { ("l in", 7.0) };
-                svg.text(class, (x.at(*px) + dx, y.at(*py) - 6.0), text);
-            }
+            Layer::Note { .. } => {}
         }
     }
 }
