@@ -7,14 +7,16 @@ use serde_json::Value;
 
 use super::drift::Halves;
 use super::effect::ALPHA;
-use super::findings::{Findings, Verdict};
+use super::findings::{Effect, Findings, Verdict};
 use super::reversal::{Agreement, Reversal};
 use super::split_plot::SplitPlot;
 use super::trial::Trial;
+use super::verdict::percent;
 use super::whole_plot::SplitPlotFinding;
-use super::{rise, setup};
+use super::{foresight, rise, setup};
 use crate::evidence::event::{ChangeNote, HostNote};
 use crate::evidence::fold::Evidence;
+use crate::model::scale::Scale;
 
 /// Where a campaign says `verify: {output: ignored}`.
 const OUTPUTS_MAY_DIFFER: &str = "Outputs may differ: nothing but the exit status was compared, so that all arms did the same work is the \
@@ -44,6 +46,7 @@ pub fn of_record(trial: &Trial, evidence: &Evidence, findings: &Findings) -> Vec
     moved(evidence, &mut found);
     family(findings, &mut found);
     confounded(findings, &mut found);
+    underpowered(trial, findings, &mut found);
     environment(findings, &mut found);
     let left_behind: u32 =
         evidence.runs.iter().flat_map(|r| &r.note.roles).map(|role| role.report.left_behind).sum();
@@ -74,6 +77,35 @@ fn confounded(findings: &Findings, found: &mut Vec<String>) {
         let open = seen.found.as_ref().is_none_or(SplitPlot::is_confounded);
         if open && !found.contains(&seen.sentence) {
             found.push(seen.sentence.clone());
+        }
+    }
+}
+
+/// Inconclusive answers whose blocks could hardly have found a change of the margin, by the spread that they show.
+fn underpowered(trial: &Trial, findings: &Findings, found: &mut Vec<String>) {
+    let primary = findings.family.responses.first();
+    let open = |a: &&Effect| {
+        a.verdict == Verdict::Inconclusive
+            && Some(&a.response) == primary
+            && a.scale == Scale::Log.word()
+            && a.n >= super::signed_rank::FEWEST_PAIRS as u64
+    };
+    let open: Vec<&Effect> = findings.answers.iter().filter(open).collect();
+    if findings.pilot || open.is_empty() {
+        return;
+    }
+    let blocks = trial.planned_blocks().len();
+    let reaches = foresight::of_trial(trial, blocks, findings.family.comparisons as usize);
+    for answer in open {
+        let reach = reaches.iter().find(|(arm, _)| *arm == answer.arm).map(|(_, reach)| reach);
+        if let Some((reach, margin)) = reach.zip(answer.margin).filter(|(r, margin)| r.change > *margin) {
+            found.push(format!(
+                "{} on {} is underpowered for its margin of {}: {}",
+                answer.arm,
+                answer.response,
+                percent(margin),
+                reach.sentence
+            ));
         }
     }
 }
@@ -262,7 +294,7 @@ fn family(findings: &Findings, found: &mut Vec<String>) {
     if findings.answers.iter().any(|a| a.exploratory) {
         found.push("Responses that are not primary are exploratory: their verdicts are outside the family and not adjusted.".to_owned());
     }
-    let undecidable = |a: &&super::findings::Effect| {
+    let undecidable = |a: &&Effect| {
         !a.exploratory && a.points > 0 && a.test == "signed-rank" && a.verdict == Verdict::Inconclusive
     };
     let fewest = findings.answers.iter().filter(undecidable).map(|a| a.n).min();
@@ -272,5 +304,28 @@ fn family(findings: &Findings, found: &mut Vec<String>) {
             "The smallest estimate rests on {n} block {pairs}; below {} there is a range and no verdict.",
             super::signed_rank::FEWEST_PAIRS
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::analysis::judge::judge;
+    use crate::evidence::example::Record;
+
+    #[test]
+    fn an_answer_that_could_hardly_have_found_its_margin_says_so_and_one_that_could_does_not() {
+        let cautions = |spread: f64| -> Vec<String> {
+            let new: Vec<f64> = (0..10).map(|i| 1.0 + spread * [-1.0, 0.7, -0.4, 1.0, -0.8][i % 5]).collect();
+            judge(&Record::pairs(&[1.0; 10], &new).evidence).cautions
+        };
+        let told = |all: &[String]| all.iter().filter(|words| words.contains("is underpowered")).count();
+        let wide = cautions(0.2);
+        assert_eq!(told(&wide), 1, "{wide:?}");
+        let words = wide.iter().find(|words| words.contains("is underpowered")).expect("it");
+        assert!(
+            words.starts_with("new on wall_time is underpowered for its margin of 2.00 %: 10 blocks would"),
+            "{words}"
+        );
+        assert_eq!(told(&cautions(0.001)), 0, "equivalent is no lack of power");
     }
 }

@@ -35,7 +35,7 @@ pub fn inside(test: &str, body: impl FnOnce()) {
         Ok(output) if output.status.success() => run("user", &user, &program, test),
         Ok(output) if root => {
             let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            println!("not run as an ordinary user: user namespaces are not allowed here ({why})");
+            super::skip::skip("user-namespaces", &format!("it ran as root alone: {why}"));
         }
         other => panic!("needs root or user namespaces (util-linux's unshare -Urn): {other:?}"),
     }

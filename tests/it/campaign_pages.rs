@@ -21,21 +21,9 @@ gate: {tolerance: 20%}
 ";
 
 fn measured(desk: &Desk, bytes: u64) -> PathBuf {
-    use std::os::unix::fs::PermissionsExt;
-    let app = desk.write("app", &format!("#!/bin/sh\nhead -c {bytes} /dev/zero\n"));
-    std::fs::set_permissions(&app, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let app = desk.script_file("app", &format!("#!/bin/sh\nhead -c {bytes} /dev/zero\n"));
     desk.write("c.yaml", &CAMPAIGN.replace("APP", &text(&app)));
-    let before = records(desk);
-    let output = desk.fieldtrial(&["run", "c.yaml"]);
-    assert_eq!(code(&output), 0, "{}", told(&output));
-    let new: Vec<PathBuf> = records(desk).into_iter().filter(|record| !before.contains(record)).collect();
-    assert_eq!(new.len(), 1, "{}", told(&output));
-    new[0].clone()
-}
-
-fn records(desk: &Desk) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(desk.path().join("reports/c")).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+    desk.new_record(&[0])
 }
 
 fn page(desk: &Desk, name: &str) -> String {

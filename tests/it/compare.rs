@@ -41,9 +41,7 @@ impl Shop {
 
     /// The record of a tool with this one line.
     fn record(&self, name: &str, line: &str) -> PathBuf {
-        use std::os::unix::fs::PermissionsExt;
-        let app = self.desk.write("app", &format!("#!/bin/sh\n{line}\n"));
-        std::fs::set_permissions(app, std::fs::Permissions::from_mode(0o755)).unwrap();
+        self.desk.script_file("app", &format!("#!/bin/sh\n{line}\n"));
         let output = self.desk.fieldtrial(&["run", "c.yaml", "--reports", name]);
         assert_eq!(code(&output), 0, "{}", told(&output));
         self.desk.record(name)

@@ -42,6 +42,34 @@ impl Desk {
         path
     }
 
+    /// A program of the test's own, by the text of its script.
+    pub fn script_file(&self, name: &str, script: &str) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.write(name, script);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("it can be started");
+        path
+    }
+
+    /// Folders of all records of the campaign `c`, oldest first.
+    pub fn records(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.path().join("reports/c")).into_iter().flatten().flatten();
+        let mut found: Vec<PathBuf> =
+            entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+        found.sort();
+        found
+    }
+
+    /// Runs the campaign `c.yaml`, which ends in one of these ways; the folder of the new record.
+    pub fn new_record(&self, ends: &[i32]) -> PathBuf {
+        let before = self.records();
+        let output = self.fieldtrial(&["run", "c.yaml"]);
+        assert!(ends.contains(&code(&output)), "{}", process::told(&output));
+        let mut new = self.records();
+        new.retain(|record| !before.contains(record));
+        assert_eq!(new.len(), 1, "{}", process::told(&output));
+        new.remove(0)
+    }
+
     /// The program in this folder, with a cache and a home of its own.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = alone(env!("CARGO_BIN_EXE_fieldtrial"));

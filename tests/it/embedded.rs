@@ -106,8 +106,10 @@ fn a_killed_workstation_leaves_neither_agent_nor_job() {
 #[test]
 fn an_ordinary_user_gets_the_same_lab_in_a_user_namespace() {
     if !is_root() {
-        // The other test has just run as an ordinary user.
-        return;
+        return skip(
+            "sandbox",
+            "root gives its rights away; the other test has just run as an ordinary user",
+        );
     }
     // Root gives its rights away and runs the test above once more, on copies that the other user can reach.
     let folder = tempfile::Builder::new().prefix("ftuser-").tempdir().unwrap();

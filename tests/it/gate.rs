@@ -40,29 +40,17 @@ impl Shop {
     }
 
     fn script(&self, line: &str) {
-        use std::os::unix::fs::PermissionsExt;
-        let path = self.desk.write("app", &format!("#!/bin/sh\n{line}\n"));
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        self.desk.script_file("app", &format!("#!/bin/sh\n{line}\n"));
     }
 
     /// Runs the campaign; the folder of the new record.
     fn run(&self) -> PathBuf {
-        let before = self.records();
-        let output = self.desk.fieldtrial(&["run", "c.yaml"]);
-        assert!([0, 5, 8].contains(&code(&output)), "{}", told(&output));
-        let new: Vec<PathBuf> = self.records().into_iter().filter(|r| !before.contains(r)).collect();
-        assert_eq!(new.len(), 1, "{}", told(&output));
-        new[0].clone()
+        self.desk.new_record(&[0, 5, 8])
     }
 
     fn measured(&self, bytes: u64) -> PathBuf {
         self.release(bytes);
         self.run()
-    }
-
-    fn records(&self) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(self.folder()).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).filter(|path| path.join("journal.jsonl").is_file()).collect()
     }
 
     fn folder(&self) -> PathBuf {

@@ -48,10 +48,7 @@ impl Shelf {
     }
 
     fn release(&self, version: &str, script: &str) -> PathBuf {
-        use std::os::unix::fs::PermissionsExt;
-        let path = self.desk.write(&format!("releases/app-{version}"), &script.replace("RELEASE", version));
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-        path
+        self.desk.script_file(&format!("releases/app-{version}"), &script.replace("RELEASE", version))
     }
 
     fn climb(&self, rest: &[&str]) -> (i32, Value) {

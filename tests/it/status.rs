@@ -1,6 +1,6 @@
 //! Trials seen and stopped from another process, and room made among their records.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -78,17 +78,6 @@ fn a_killed_trial_is_not_taken_for_one_at_work() {
     assert_eq!(code(&desk.fieldtrial(&["cancel", "c"])), 2);
 }
 
-fn records(desk: &Desk) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = std::fs::read_dir(desk.path().join("reports/c"))
-        .unwrap()
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.is_dir())
-        .collect();
-    found.sort();
-    found
-}
-
 fn has_raw(record: &Path) -> bool {
     record.join("journal.jsonl").exists() || record.join("samples.csv").exists()
 }
@@ -106,7 +95,7 @@ fn pruning_keeps_the_published_the_newest_and_the_history_and_says_what_it_frees
         let output = desk.fieldtrial(&["run", "c.yaml"]);
         assert_eq!(code(&output), 0, "{}", told(&output));
     }
-    let all = records(&desk);
+    let all = desk.records();
     let declared = stdout(&desk.fieldtrial(&["prune", "c"]));
     let first = format!("reports/c/{}: ", all[0].file_name().unwrap().to_string_lossy());
     let line = declared.lines().find(|line| line.starts_with(&first)).unwrap_or_default();
